@@ -1,0 +1,174 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { TaskEvent, TaskEventSchema } from "../../gen/nuncio/journal/v1/journal_pb.js";
+import type { Principal } from "../a2a/call.js";
+import type { Task, TaskState } from "../a2a/types.js";
+
+/** Whose tasks: everything stored belongs to one (tenant, owner), and a reader sees one (§13.1). */
+export interface Scope {
+  readonly tenant: string;
+  readonly owner: string;
+}
+
+/** For the executor and the operator, who work across owners. Never for a caller. */
+export const everyOwner = "every owner";
+export type Reader = Scope | typeof everyOwner;
+
+/** Where a task stands: the small row that each append updates. */
+export interface Head extends Scope {
+  readonly taskId: string;
+  readonly contextId: string;
+  /** Id of the principal who began it. */
+  readonly principal: string;
+  readonly agent: string;
+  readonly skill: string | undefined;
+  readonly state: TaskState;
+  /** Of the newest status, in milliseconds since the epoch: the sort key of ListTasks. */
+  readonly statusAt: number;
+  readonly createdAt: number;
+  /** Of the newest entry: 1, 2, 3 … */
+  readonly position: number;
+  /** Of the newest MessageReceived. */
+  readonly lastMessage: number;
+  /** Grows with each lease, and with each fence. */
+  readonly epoch: number;
+  /** The instance that holds the lease. */
+  readonly holder: string | undefined;
+  /** There is work to do from then on; none while the task is parked or finished. */
+  readonly dueAt: number | undefined;
+  readonly turn: number;
+  readonly attempt: number;
+}
+
+/** An entry as it is stored. */
+export interface StoredEvent {
+  readonly taskId: string;
+  readonly position: number;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly event: TaskEvent;
+}
+
+/** The right of one instance to append for a task (epoch = its number). */
+export interface Lease {
+  readonly taskId: string;
+  readonly epoch: number;
+  readonly turn: number;
+  readonly attempt: number;
+}
+
+/**
+ * One append: events, and the guards under which they count. A task that has ended takes none (unless `create`). What the guards
+ * refuse changes no row.
+ */
+export interface AppendRequest {
+  readonly taskId: string;
+  readonly events: readonly MessageInitShape<typeof TaskEventSchema>[];
+
+  // guards
+  /** The task must not exist, and begins with these events. */
+  readonly create?: { readonly scope: Scope; readonly principal: Principal; readonly agent: string; readonly skill: string | undefined; readonly contextId: string };
+  /** The task must be the reader's; else `not-found`. Default: every owner (an executor). */
+  readonly reader?: Reader;
+  /** An executor's: `epoch` must be the head's and this instance its holder; else `fenced`. */
+  readonly epoch?: number;
+  /** Nobody may hold the lease; else `held`. */
+  readonly idle?: boolean;
+  /** The position must be exactly this; else `conflict`. */
+  readonly expect?: number;
+  /** No message may have come after this position; else `conflict`. */
+  readonly seen?: number;
+  /** De-duplication: if this key was used within its window, `duplicate`, whatever the other guards say. See `messageKey`. */
+  readonly key?: Uint8Array;
+
+  // effects beside the events
+  /** Takes the lease for this instance if nobody holds it (else `held`): appends TurnStarted last, with the next turn and epoch. */
+  readonly take?: { readonly agentVersion: string };
+  /** Gives the lease up. */
+  readonly release?: boolean;
+  /** When there is work to do; `null`: none. Default: as it was; with `take`, none. */
+  readonly due?: number | null;
+  /** Takes the lease from whoever holds it: epoch + 1, no holder. */
+  readonly fence?: boolean;
+}
+
+export type AppendResult =
+  /** `first`…`position` are the new entries; `lease` if one was taken. */
+  | { readonly kind: "ok"; readonly position: number; readonly first: number; readonly epoch: number; readonly holder: string | undefined; readonly lease: Lease | undefined }
+  /** The key was used: by the message at `position` of `taskId`, or by one that was answered directly with `reply`. */
+  | { readonly kind: "duplicate"; readonly taskId: string | undefined; readonly position: number; readonly reply: Uint8Array | undefined }
+  /** The task has ended, in this state. */
+  | { readonly kind: "terminal"; readonly state: TaskState }
+  | { readonly kind: "fenced" | "held" | "conflict" | "exists" | "not-found" };
+
+/** What ListTasks asks (§3.1.4). */
+export interface ListQuery {
+  readonly contextId?: string | undefined;
+  readonly state?: TaskState | undefined;
+  /** Inclusive, in milliseconds since the epoch. */
+  readonly statusAfter?: number | undefined;
+  readonly limit: number;
+  /** The last row of the page before. */
+  readonly after?: { readonly statusAt: number; readonly taskId: string } | undefined;
+  /** Also count what matches, before paging. */
+  readonly count?: boolean;
+}
+
+export interface ListPage {
+  /** Newest status first, then id, both descending. */
+  readonly heads: readonly Head[];
+  /** There is a next page. */
+  readonly more: boolean;
+  /** Exact; 0 when not asked for. */
+  readonly total: number;
+}
+
+/** A task at a position. Never mutate it: readers share it. */
+export interface LoadedTask {
+  readonly head: Head;
+  readonly task: Task;
+  /** Of the newest entry that is folded in. */
+  readonly position: number;
+}
+
+/**
+ * The append-only log per task, and the only place where the request side and the agent side meet. Every read takes a reader; what
+ * isn't theirs looks as if it didn't exist.
+ */
+export interface Journal {
+  /** A fresh id for each time that a process opens the journal. */
+  readonly instance: string;
+  append(request: AppendRequest): Promise<AppendResult>;
+  head(taskId: string, reader: Reader): Promise<Head | undefined>;
+  /** The task, folded; as of `position` if one is given (and not in the future). */
+  load(taskId: string, reader: Reader, position?: number): Promise<LoadedTask | undefined>;
+  /** Entries after a position, in order; at most `limit` (default 256). */
+  read(taskId: string, after: number, limit?: number): Promise<readonly StoredEvent[]>;
+  /**
+   * Entries after a position as they are committed, in order, each once; ends only when `signal` aborts (without an error) or the
+   * consumer breaks. A terminal entry doesn't end it.
+   */
+  follow(taskId: string, after: number, signal?: AbortSignal): AsyncIterable<StoredEvent>;
+  list(reader: Scope, query: ListQuery): Promise<ListPage>;
+  /** What a key was used for, within its window. */
+  recall(key: Uint8Array): Promise<Extract<AppendResult, { kind: "duplicate" }> | undefined>;
+  /** Keeps a direct reply under its message's key. If the key was used: what for, and nothing is kept. */
+  remember(key: Uint8Array, reply: Uint8Array): Promise<Extract<AppendResult, { kind: "duplicate" }> | undefined>;
+  readonly leases: Leases;
+  /** Whether the database answers. */
+  ready(): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+/** Who works on what. Costs O(instances): an instance has one heartbeat row, a task names its holder and an epoch. */
+export interface Leases {
+  /** Whether this instance has room for another run: whoever accepts a message takes its lease then. Set by the worker; false before. */
+  hasRoom: () => boolean;
+  /** A lease was taken here, and its append is committed. One listener: the worker. */
+  onTaken: (lease: Lease) => void;
+  /** Something may be due. One listener: the worker. A hint; the poll is the floor. */
+  onDue: () => void;
+  /** Tasks that are due and that nobody holds, taken for this instance, TurnStarted appended. `agentVersion` by the head's agent. */
+  claim(limit: number, agentVersion: (agent: string) => string): Promise<readonly Lease[]>;
+  /** Tasks whose holder is dead: with an expired heartbeat, or on this machine with a process that is gone. */
+  orphans(limit: number): Promise<readonly Head[]>;
+}

@@ -1,0 +1,10 @@
+/** Where the library writes. The shape of pino, so that a Fastify logger fits as it is. */
+export interface Logger {
+  debug(details: object, message?: string): void;
+  info(details: object, message?: string): void;
+  warn(details: object, message?: string): void;
+  error(details: object, message?: string): void;
+}
+
+/** Says nothing. */
+export const silentLogger: Logger = { debug() {}, info() {}, warn() {}, error() {} };

@@ -1,0 +1,59 @@
+import { v7 } from "uuid";
+
+/** Where a test may stop, kill or fail a run. One name per place; empty in production. */
+export type FaultPoint =
+  | "append.before-commit"
+  | "append.after-commit"
+  | "accept.before-append"
+  | "accept.after-append"
+  | "claim"
+  | "turn.start"
+  | "yield.queued"
+  | "turn.before-end"
+  | "follow.armed"
+  | "follow.read"
+  | "wake"
+  | "stream.frame"
+  | "heartbeat"
+  | "take-over"
+  | "snapshot"
+  | "cancel.forward"
+  | "drain";
+
+/** A timer that can be taken back. */
+export interface Timer {
+  cancel(): void;
+}
+
+/**
+ * Everything that isn't deterministic, in one object: the rest of the source may not touch the globals (the linter sees to it), so
+ * that a simulation can decide when each thing happens.
+ */
+export interface Runtime {
+  /** Wall clock, in milliseconds since the epoch. */
+  now(): number;
+  /** Calls `act` once, after `delayMs`. Doesn't keep the process alive. */
+  after(delayMs: number, act: () => void): Timer;
+  /** Calls `act` in a later turn of the event loop: what is collected until then goes together. */
+  defer(act: () => void): void;
+  /** A fresh time-ordered id (UUIDv7). */
+  id(): string;
+  /** In [0, 1). */
+  random(): number;
+  /** A named fault point. May throw; may never return. */
+  at(point: FaultPoint): void;
+}
+
+/** The runtime of production: the machine's clock, timers and randomness, and no faults. */
+export const systemRuntime: Runtime = {
+  now: Date.now,
+  after(delayMs, act) {
+    const timer = setTimeout(act, delayMs);
+    timer.unref();
+    return { cancel: () => clearTimeout(timer) };
+  },
+  defer: setImmediate,
+  id: () => v7(),
+  random: Math.random,
+  at() {},
+};
