@@ -115,7 +115,7 @@ export class A2AError extends Error {
     Object.defineProperty(this, BRAND, { value: true });
   }
 
-  static [Symbol.hasInstance](value: unknown): boolean {
+  static override [Symbol.hasInstance](value: unknown): boolean {
     if (typeof value !== "object" || value === null || !(BRAND in value)) return false;
     return this === A2AError || Object.prototype.isPrototypeOf.call(this.prototype, value);
   }
