@@ -1,9 +1,12 @@
-import type { JsonValue } from "@bufbuild/protobuf";
-import type { Principal } from "../a2a/call.js";
+import type { Message } from "@bufbuild/protobuf";
+import type { Call, Principal } from "../a2a/call.js";
+import { A2AError } from "../a2a/errors.js";
 import type { Handler } from "../a2a/handler.js";
+import type { Operation } from "../a2a/operation.js";
 import type { ProtocolVersion } from "../a2a/protocol-version.js";
 import type { Logger } from "../runtime/logger.js";
 import type { Runtime } from "../runtime/runtime.js";
+import type { ServiceParameters } from "./service-parameters.js";
 
 /** What a server half needs: the handler, and what is the same for every wire. */
 export interface BindingContext {
@@ -13,6 +16,8 @@ export interface BindingContext {
   authenticate(request: AuthRequest): Promise<Principal>;
   /** Values of `WWW-Authenticate` for a 401. */
   readonly challenges: readonly string[];
+  /** The tenants that have routes of their own (`/{tenant}/…`). Default: none, and no such route. */
+  readonly tenants?: { has(tenant: string): boolean } | undefined;
   readonly runtime: Runtime;
   readonly logger: Logger;
   /** Largest request body, in bytes. */
@@ -21,7 +26,7 @@ export interface BindingContext {
   readonly maxDepth: number;
   /** Between two comments on a quiet event stream, in milliseconds. */
   readonly heartbeatMs: number;
-  /** Aborts when the server drains: streams end at the next frame boundary. */
+  /** Aborts when the server drains: streams end at the next frame boundary, new requests are DRAINING. */
   readonly draining: AbortSignal;
 }
 
@@ -53,7 +58,86 @@ export interface WireResponse {
   readonly body: Uint8Array | string | AsyncIterable<string>;
 }
 
-/** The server half of an HTTP binding. Never throws: what fails is an answer in the binding's own shape. */
-export type WireHandler = (request: WireRequest) => Promise<WireResponse>;
+/** The server half of an HTTP binding. Neither function throws: what fails is an answer in the binding's own shape. */
+export interface WireBinding {
+  handle(request: WireRequest): Promise<WireResponse>;
+  /** The answer to what never became a request: too large, unreadable, at no known path. */
+  refuse(error: A2AError, headers: Headers): WireResponse;
+}
 
-export type { JsonValue };
+/** The Call of a request that a wire has read. */
+export function callOf(
+  request: Message,
+  principal: Principal,
+  parameters: ServiceParameters,
+  signal: AbortSignal,
+): Call {
+  const { tenant } = request as Message & { readonly tenant?: string }; // every request of the contract may name one
+  return {
+    principal,
+    tenant: tenant === "" ? undefined : tenant,
+    parameters: parameters.all,
+    extensions: parameters.extensions,
+    after: parameters.after,
+    signal,
+  };
+}
+
+/** Calls a unary operation. @throws what the handler throws; the signal's reason as soon as the caller has gone. */
+export async function invoke(handler: Handler, operation: Operation, request: Message, call: Call): Promise<Message> {
+  const answer = methodOf(handler, operation)(request, call) as Promise<Message>;
+  return untilAborted(answer, call.signal);
+}
+
+/** A stream that has begun: its first event is there, so what could be refused has been refused. */
+export interface StartedStream {
+  readonly first: Message;
+  readonly rest: AsyncIterator<Message>;
+}
+
+/**
+ * Starts a streaming operation and waits for its first event, so that an early failure is a plain error of the wire and never an event
+ * of a stream (§9.5, §11.6).
+ *
+ * @throws what the handler throws; INVALID_AGENT_RESPONSE if it ends without an event; the signal's reason.
+ */
+export async function startStream(
+  handler: Handler,
+  operation: Operation,
+  request: Message,
+  call: Call,
+): Promise<StartedStream> {
+  const events = methodOf(handler, operation)(request, call) as AsyncIterable<Message>;
+  const rest = events[Symbol.asyncIterator]();
+  try {
+    const step = await untilAborted(rest.next(), call.signal);
+    if (step.done === true) throw new A2AError("INVALID_AGENT_RESPONSE", "The agent gave no answer");
+    return { first: step.value, rest };
+  } catch (error) {
+    release(rest);
+    throw error;
+  }
+}
+
+/** Tells an iterator that nobody reads on. Doesn't wait: one that is parked in an await may never answer. */
+export function release(iterator: AsyncIterator<unknown>): void {
+  Promise.resolve(iterator.return?.()).catch(() => undefined);
+}
+
+/** Settles like `answer`, or rejects with the signal's reason if that comes first. */
+function untilAborted<T>(answer: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return answer;
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    if (signal.aborted) abort();
+    else signal.addEventListener("abort", abort, { once: true });
+    answer.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+  });
+}
+
+type Method = (request: Message, call: Call) => Promise<Message> | AsyncIterable<Message>;
+
+/** The one place where an operation's key picks a method: Handler and Operation come of the same descriptor, which types can't say. */
+function methodOf(handler: Handler, operation: Operation): Method {
+  return (handler[operation.key] as unknown as Method).bind(handler);
+}

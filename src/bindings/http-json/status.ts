@@ -1,0 +1,34 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import { type A2AError, errorDetails, errorRow } from "../../a2a/errors.js";
+
+const grpcNames = [
+  "OK",
+  "CANCELLED",
+  "UNKNOWN",
+  "INVALID_ARGUMENT",
+  "DEADLINE_EXCEEDED",
+  "NOT_FOUND",
+  "ALREADY_EXISTS",
+  "PERMISSION_DENIED",
+  "RESOURCE_EXHAUSTED",
+  "FAILED_PRECONDITION",
+  "ABORTED",
+  "OUT_OF_RANGE",
+  "UNIMPLEMENTED",
+  "INTERNAL",
+  "UNAVAILABLE",
+  "DATA_LOSS",
+  "UNAUTHENTICATED",
+] as const;
+
+/** An error as HTTP+JSON writes it: `google.rpc.Status` with the HTTP status as its code (§11.6). */
+export function statusText(error: A2AError): string {
+  const { http, grpc } = errorRow(error.reason);
+  const details = errorDetails(error);
+  const status: JsonObject = {
+    code: http,
+    status: http === 404 ? "NOT_FOUND" : (grpcNames[grpc] ?? "UNKNOWN"),
+    message: error.message,
+  };
+  return JSON.stringify({ error: details.length > 0 ? { ...status, details } : status });
+}

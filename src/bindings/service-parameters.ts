@@ -1,0 +1,72 @@
+import { A2AError, invalidParams } from "../a2a/errors.js";
+import type { ProtocolVersion } from "../a2a/protocol-version.js";
+
+export const VERSION_HEADER = "a2a-version";
+export const EXTENSIONS_HEADER = "a2a-extensions";
+export const RESUME_HEADER = "last-event-id";
+
+/** The service parameters of a request (§3.2.6), read. */
+export interface ServiceParameters {
+  /** URIs that the caller activates, in the order in which they came, each once. */
+  readonly extensions: readonly string[];
+  /** Resume after this position. */
+  readonly after: string | undefined;
+  /** All of them as they came, names in lower case. */
+  readonly all: Readonly<Record<string, string>>;
+}
+
+/** Reads what goes beside the request: `A2A-*`, and `Last-Event-ID`. A header that came several times counts as one list. */
+export function readServiceParameters(headers: Headers): ServiceParameters {
+  const all: Record<string, string> = {};
+  for (const [name, value] of headers) if (name.startsWith("a2a-")) all[name] = value;
+  return {
+    extensions: [...new Set(listOf(headers.get(EXTENSIONS_HEADER)))],
+    after: headers.get(RESUME_HEADER) || undefined,
+    all,
+  };
+}
+
+/**
+ * The protocol version that a request asks for (§3.6). Only Major.Minor counts, and absent or empty means 0.3.
+ *
+ * @throws A2AError INVALID_PARAMS if header and query parameter contradict each other; VERSION_NOT_SUPPORTED.
+ */
+export function negotiateVersion(
+  headers: Headers,
+  query: URLSearchParams,
+  versions: readonly ProtocolVersion[],
+): ProtocolVersion {
+  const asked = [...listOf(headers.get(VERSION_HEADER)), ...versionsOf(query)];
+  const distinct = [...new Set(asked.map(majorMinor))];
+  if (distinct.length > 1) {
+    const description = `says ${distinct.join(" and ")}; one request has one version`;
+    throw invalidParams([{ path: "A2A-Version", rule: "CONTRADICTION", description, section: "§3.6.1" }]);
+  }
+  const wanted = distinct[0] ?? "0.3";
+  const version = versions.find(({ id }) => id === wanted);
+  if (version !== undefined) return version;
+
+  const supported = versions.map(({ id }) => id);
+  const send = `send the header A2A-Version: ${supported.at(-1) ?? "1.0"}`;
+  const message =
+    distinct.length === 0
+      ? `No A2A-Version means 0.3, which isn't supported here; ${send}`
+      : `A2A version ${wanted} is not supported; supported: ${supported.join(", ")}`;
+  throw new A2AError("VERSION_NOT_SUPPORTED", message, { metadata: { supportedVersions: supported.join(",") } });
+}
+
+/** Header names don't care about case, so the parameter of the same name doesn't either. */
+function versionsOf(query: URLSearchParams): string[] {
+  return [...query].filter(([name]) => name.toLowerCase() === VERSION_HEADER).flatMap(([, value]) => listOf(value));
+}
+
+function majorMinor(version: string): string {
+  return /^(\d+\.\d+)\.\d+$/.exec(version)?.[1] ?? version;
+}
+
+function listOf(value: string | null): string[] {
+  return (value ?? "")
+    .split(",")
+    .map((item) => item.trim())
+    .filter((item) => item !== "");
+}
