@@ -6,6 +6,8 @@ import type { Violation } from "./errors.js";
  * them: what is deeper could be read as JSON, and then never again from binary, neither by a peer nor from the journal.
  */
 export const MAX_DEPTH = 40;
+/** What was accepted comes back with more around it: a message within a history within a task within a list. */
+const MAX_ANSWER_DEPTH = MAX_DEPTH + 8;
 /** More violations than these aren't recorded: a hostile payload mustn't grow into a larger answer. */
 const MAX_VIOLATIONS = 100;
 /** Longer names are cut in a path. */
@@ -51,8 +53,9 @@ export class Judgement {
 
   /** Records a violation, once for the branch, where the nesting is deeper than anyone can keep. */
   isTooDeep(): boolean {
-    if (this.#path.length <= MAX_DEPTH) return false;
-    this.fail("DEPTH", `is nested more than ${MAX_DEPTH} levels deep: flatten it`, "§13.4");
+    const limit = this.forgiving ? MAX_ANSWER_DEPTH : MAX_DEPTH;
+    if (this.#path.length <= limit) return false;
+    this.fail("DEPTH", `is nested more than ${limit} levels deep: flatten it`, "§13.4");
     return true;
   }
 }
