@@ -49,10 +49,10 @@ export const systemRuntime: Runtime = {
   now: Date.now,
   after(delayMs, act) {
     const timer = setTimeout(act, delayMs);
-    timer.unref();
+    if (typeof timer === "object") timer.unref(); // a number in browsers
     return { cancel: () => clearTimeout(timer) };
   },
-  defer: setImmediate,
+  defer: (act) => void setImmediate(act),
   id: () => v7(),
   random: Math.random,
   at() {},

@@ -1,0 +1,79 @@
+import { fromJson, type JsonObject } from "@bufbuild/protobuf";
+import { type AgentCard, type AgentCardJson, AgentCardSchema, type AgentInterfaceJson, type SecuritySchemeJson } from "./types.js";
+
+/** One base for the URIs of our own extensions and bindings. */
+const OUR_URI = "urn:nuncio:";
+export const GRPC_WEB_BINDING = `${OUR_URI}binding:grpc-web:v1`;
+export const CONNECT_BINDING = `${OUR_URI}binding:connect:v1`;
+/** A message names the skill it is for in `metadata.skill`. */
+export const SKILL_EXTENSION = `${OUR_URI}extension:skill:v1`;
+/** A message that is sent again under the same id is taken once. */
+export const DEDUPLICATION_EXTENSION = `${OUR_URI}extension:message-id:v1`;
+
+/** What an agent says of itself; everything else of its card is derived. */
+export type CardFacts = Pick<AgentCardJson, "name" | "description" | "version" | "provider" | "documentationUrl" | "iconUrl" | "defaultInputModes" | "defaultOutputModes" | "skills"> & {
+  readonly extensions: readonly { readonly uri: string; readonly description: string; readonly required: boolean; readonly params?: JsonObject | undefined }[];
+};
+
+/** What is mounted and wired. */
+export interface CardContext {
+  /** Origin of every interface, without a trailing slash: `http://127.0.0.1:8080`. */
+  readonly origin: string;
+  /** Where the JSON bindings are: `/a2a`. */
+  readonly path: string;
+  readonly tenant: string;
+  readonly versions: readonly string[];
+  readonly capabilities: { readonly streaming: boolean; readonly pushNotifications: boolean; readonly extendedAgentCard: boolean };
+  readonly securitySchemes: Readonly<Record<string, SecuritySchemeJson>>;
+}
+
+const DEFAULT_MODES = ["text/plain", "application/json"];
+
+/** The Agent Card (§4.4.1): derived from what is really mounted, so that it can't promise what the server refuses. */
+export function deriveAgentCard(facts: CardFacts, context: CardContext): AgentCard {
+  const { extensions, skills, ...said } = facts;
+  const { streaming, pushNotifications, extendedAgentCard } = context.capabilities;
+  return fromJson(AgentCardSchema, {
+    ...defined(said),
+    defaultInputModes: facts.defaultInputModes ?? DEFAULT_MODES,
+    defaultOutputModes: facts.defaultOutputModes ?? DEFAULT_MODES,
+    skills: skillsOf(facts),
+    supportedInterfaces: interfacesOf(context),
+    capabilities: { streaming, pushNotifications, extendedAgentCard, extensions: extensions.map(({ params, ...one }) => ({ ...one, ...(params === undefined ? {} : { params }) })) },
+    ...securityOf(context.securitySchemes),
+  });
+}
+
+/** In order of preference (§8.3.1). */
+function interfacesOf({ origin, path, tenant, versions }: CardContext): AgentInterfaceJson[] {
+  const base = `${origin}${path}`;
+  const grpc = new URL(origin);
+  const authority = grpc.port === "" ? `${grpc.hostname}:${grpc.protocol === "https:" ? 443 : 80}` : grpc.host;
+  return versions.flatMap((protocolVersion) =>
+    [
+      { url: base, protocolBinding: "JSONRPC" },
+      { url: base, protocolBinding: "HTTP+JSON" },
+      { url: authority, protocolBinding: "GRPC" },
+      { url: origin, protocolBinding: CONNECT_BINDING },
+      { url: origin, protocolBinding: GRPC_WEB_BINDING },
+    ].map((one) => ({ ...one, protocolVersion, ...(tenant === "" ? {} : { tenant }) })),
+  );
+}
+
+/** REQUIRED lists and strings are never empty: a skill is made if there is none, names and tags default to the id. */
+function skillsOf({ name, description, skills = [] }: CardFacts): NonNullable<AgentCardJson["skills"]> {
+  const id = (name ?? "").toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "") || "main";
+  if (skills.length === 0) return [{ id, name: name ?? id, description: description ?? "", tags: [id] }];
+  return skills.map((skill) => ({ ...defined(skill), name: skill.name ?? skill.id ?? "", tags: skill.tags === undefined || skill.tags.length === 0 ? [skill.id ?? ""] : skill.tags }));
+}
+
+/** Any of the schemes will do (§4.5). */
+function securityOf(schemes: CardContext["securitySchemes"]): Pick<AgentCardJson, "securitySchemes" | "securityRequirements"> {
+  const names = Object.keys(schemes);
+  if (names.length === 0) return {};
+  return { securitySchemes: { ...schemes }, securityRequirements: names.map((name) => ({ schemes: { [name]: { list: [] } } })) };
+}
+
+function defined<T extends object>(value: T): T {
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as T; // only absent members go
+}

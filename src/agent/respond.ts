@@ -1,0 +1,78 @@
+import type { Call } from "../a2a/call.js";
+import { anonymous } from "../a2a/call.js";
+import { judge, type MessageView, messageView, partsOf } from "../a2a/content.js";
+import { invalidParams } from "../a2a/errors.js";
+import type { Message, Part } from "../a2a/types.js";
+import type { DefinedAgent, DefinedSkill } from "./agent.js";
+import { assertOutput } from "./skill-output.js";
+
+/** Where a message names its skill: `message.metadata.skill`. A card extension says so. */
+const SKILL = "skill";
+
+/**
+ * The skill that a message is for (never inferred from its text): the one it names, else the only one, the default, or none where the
+ * agent itself answers. Its data must be what the skill takes.
+ * @throws A2AError INVALID_PARAMS that lists the skills, or says what is wrong with the data.
+ */
+export async function chooseSkill(agent: DefinedAgent, message: Message): Promise<string | undefined> {
+  const skill = skillFor(agent, message);
+  await assertInput(skill, message);
+  return skill?.id;
+}
+
+/** What the agent, or its skill, answers directly; `undefined`: it wants a task. */
+export async function reply(agent: DefinedAgent, skillId: string | undefined, message: Message, call: Call): Promise<readonly Part[] | undefined> {
+  const skill = agent.skills.find(({ id }) => id === skillId);
+  const answering = skill?.reply !== undefined ? skill : skill?.run === undefined ? agent.definition : undefined;
+  if (answering?.reply === undefined) return undefined;
+  const view = messageView(message, call.principal ?? anonymous);
+  const content = await answering.reply(await typedView(skill, view), call);
+  if (content === undefined) return undefined;
+  const parts = partsOf(content);
+  await assertOutput(skill, parts);
+  return parts;
+}
+
+/** Whether the agent ever answers directly. */
+export function canReply({ definition, skills }: DefinedAgent): boolean {
+  return [definition, ...skills].some((one) => one.reply !== undefined);
+}
+
+/** Whether the agent ever works on a task. */
+export function canRun({ definition, skills }: DefinedAgent): boolean {
+  return [definition, ...skills].some((one) => one.run !== undefined);
+}
+
+function skillFor({ definition, skills }: DefinedAgent, message: Message): DefinedSkill | undefined {
+  const named = message.metadata?.[SKILL];
+  const answering = skills.filter((one) => one.run !== undefined || one.reply !== undefined);
+  if (named !== undefined) {
+    const skill = skills.find(({ id }) => id === named);
+    if (skill === undefined) throw unnamed(`there is no skill ${JSON.stringify(named)}`, skills);
+    return skill;
+  }
+  if (answering.length === 0 || definition.run !== undefined || definition.reply !== undefined) return undefined;
+  const chosen = answering.length === 1 ? answering[0] : answering.find((one) => one.default);
+  if (chosen === undefined) throw unnamed("names one of several skills", skills);
+  return chosen;
+}
+
+function unnamed(what: string, skills: readonly DefinedSkill[]) {
+  const known = skills.length === 0 ? "this agent has none" : `say one of ${skills.map(({ id }) => id).join(", ")}`;
+  return invalidParams([{ path: `message.metadata.${SKILL}`, rule: "SKILL", description: `${what}; ${known}`, section: "§4.4.5" }]);
+}
+
+async function assertInput(skill: DefinedSkill | undefined, message: Message): Promise<void> {
+  if (skill?.input === undefined) return;
+  const judged = await judge(skill.input, messageView(message, anonymous));
+  if (judged.issues === undefined) return;
+  throw invalidParams(judged.issues);
+}
+
+/** The message with its data as the skill's schema makes it. */
+async function typedView(skill: DefinedSkill | undefined, view: MessageView): Promise<MessageView> {
+  if (skill?.input === undefined) return view;
+  const judged = await judge(skill.input, view);
+  const { message, role, from, parts, text, files } = view;
+  return { message, role, from, parts, text, files, data: judged.issues === undefined ? judged.value : view.data };
+}

@@ -1,0 +1,141 @@
+import { judge } from "../a2a/content.js";
+import { isTerminal } from "../a2a/task-state.js";
+import { TaskState } from "../a2a/types.js";
+import type { Journal, Lease } from "../journal/journal.js";
+import type { Logger } from "../runtime/logger.js";
+import type { Runtime } from "../runtime/runtime.js";
+import type { DefinedAgent, DefinedSkill, Run } from "./agent.js";
+import { AgentFault } from "./agent-fault.js";
+import { type ArtifactLedger, createArtifactLedger } from "./artifacts.js";
+import { type RunEnd, statusEvent, type Verdict, verdictOf } from "./outcome.js";
+import { createRecorder, type Recorder } from "./recorder.js";
+import { createTaskContext } from "./run-context.js";
+import { assertOutput } from "./skill-output.js";
+import { createStop, RunStopped, type Stop } from "./stop.js";
+import type { Ending, NewEvent, Update } from "./task-context.js";
+import { loadTurn, type Turn } from "./turn.js";
+import { createUpdates, describe, saidBy } from "./updates.js";
+
+export interface RunOptions {
+  readonly journal: Journal;
+  readonly runtime: Runtime;
+  readonly logger: Logger;
+  readonly lease: Lease;
+  readonly agent: DefinedAgent;
+  /** Aborts, with a RunStopped, when the server shuts down. */
+  readonly shutdown: AbortSignal;
+  /** How long a run that was told to stop may take to end. */
+  readonly graceMs: number;
+}
+
+/** One turn of a task: calls `run` for its message, records what it says and how it ends, and gives the lease up. Never rejects. */
+export async function runTask(options: RunOptions): Promise<void> {
+  const { journal, runtime, logger, lease, agent } = options;
+  try {
+    runtime.at("turn.start");
+    const turn = await loadTurn(journal, lease, agent.name);
+    if (turn === undefined) return;
+    await takeTurn(options, turn);
+  } catch (err) {
+    logger.error({ err, taskId: lease.taskId }, "A turn could not be recorded; its task stays as it is until the server starts again");
+  }
+}
+
+async function takeTurn(options: RunOptions, turn: Turn): Promise<void> {
+  const { journal, runtime, logger, lease, agent } = options;
+  const stop = createStop(options, { position: turn.inputPosition, inactivityMs: agent.definition.inactivityMs });
+  const recorder = createRecorder({ journal, lease, runtime, logger, onLost: (why) => stop.now(new RunStopped("lost", `The task was taken from this run: ${String(why)}`)) });
+  try {
+    const end = await drive(options, turn, { recorder, stop });
+    if (stop.lost) return;
+    await conclude(options, recorder, turn, verdictOf(end, { stopped: stop.reason, head: turn.head, runtime, logger }));
+  } finally {
+    stop.close();
+  }
+}
+
+/** Calls `run` and takes from it until it ends, or until it was told to stop and didn't in time. */
+async function drive(options: RunOptions, turn: Turn, { recorder, stop }: { recorder: Recorder; stop: Stop }): Promise<RunEnd> {
+  const made = new Set<Update | Ending>();
+  const ledger = createArtifactLedger(turn.artifacts);
+  const skill = options.agent.skills.find(({ id }) => id === turn.head.skill);
+  const run = skill?.run?.bind(skill) ?? options.agent.definition.run?.bind(options.agent.definition);
+  let generator: Run | undefined;
+  try {
+    if (run === undefined) throw new AgentFault(`${options.agent.name} has no run for this task`);
+    const context = createTaskContext({
+      journal: options.journal,
+      runtime: options.runtime,
+      logger: options.logger,
+      turn,
+      data: await dataOf(skill, turn),
+      updates: createUpdates((one) => made.add(one)),
+      signal: stop.signal,
+    });
+    generator = run(context);
+    let told = false;
+    for (;;) {
+      const throwing: boolean = stop.signal.aborted && !told;
+      told ||= throwing;
+      const result = await stop.unlessAbandoned(throwing ? generator.throw(stop.signal.reason) : generator.next());
+      if (result === "abandoned") return { kind: "abandoned" };
+      if (result.done) {
+        assertSaid(made, result.value, stop);
+        return { kind: "returned", value: result.value };
+      }
+      made.delete(result.value);
+      if (stop.signal.aborted && !told) continue; // this yield rejects
+      stop.heard();
+      await recorder.record(await eventOf(options.runtime, turn, { ledger, skill }, result.value));
+    }
+  } catch (value) {
+    generator?.return(undefined).catch(() => {}); // its `finally` runs; how it ends was decided
+    return { kind: "threw", value };
+  }
+}
+
+/** @throws AgentFault when something was made and never said. */
+function assertSaid(made: Set<Update | Ending>, returned: unknown, stop: Stop): void {
+  made.delete(returned as Ending);
+  const [forgotten] = made;
+  const said = saidBy(forgotten);
+  if (said === undefined || stop.signal.aborted) return;
+  throw new AgentFault(`Something was made and never yielded or returned: ${describe(said)}`);
+}
+
+/** What the skill's schema makes of the message that began the task; later messages are as they came. */
+async function dataOf(skill: DefinedSkill | undefined, { input, inputPosition }: Turn): Promise<unknown> {
+  if (skill?.input === undefined || inputPosition !== 1) return input.data;
+  const judged = await judge(skill.input, input);
+  return judged.issues === undefined ? judged.value : input.data;
+}
+
+async function eventOf(runtime: Runtime, turn: Turn, { ledger, skill }: { ledger: ArtifactLedger; skill: DefinedSkill | undefined }, update: Update): Promise<NewEvent> {
+  const said = saidBy(update);
+  if (said === undefined) throw new AgentFault("run yielded something that isn't an update: yield task.working(…) or task.artifact(…)");
+  if (said.kind !== "artifact") {
+    if (said.kind === "keep-open" || said.state !== TaskState.WORKING) throw new AgentFault(`An ending was yielded: return it instead (${describe(said)})`);
+    return statusEvent(runtime, turn.head, said);
+  }
+  const artifact = ledger.write(said);
+  await assertOutput(skill, artifact.parts);
+  return { kind: { case: "artifactUpdated", value: { artifact, append: said.facts.append ?? false, lastChunk: said.facts.lastChunk ?? false } } };
+}
+
+/**
+ * Appends how the turn ended. COMPLETED and questions count only if every message was seen; else what was said is a status, and the
+ * next turn begins.
+ */
+async function conclude({ runtime, logger }: RunOptions, recorder: Recorder, turn: Turn, verdict: Verdict): Promise<void> {
+  const { head, inputPosition } = turn;
+  const final = verdict.kind === "status" && isTerminal(verdict.state) && verdict.state !== TaskState.COMPLETED;
+  const silent = verdict.kind === "keep-open" && verdict.parts.length === 0;
+  const events = silent ? [] : [statusEvent(runtime, head, verdict)];
+  const result = await recorder.end(events, { release: true, due: null, ...(final ? {} : { seen: inputPosition }) });
+  if (result.kind !== "conflict") {
+    if (result.kind !== "ok") logger.info({ taskId: head.taskId, result: result.kind }, "A turn ended after its task had been taken from it");
+    return;
+  }
+  const said = verdict.parts.length === 0 ? [] : [statusEvent(runtime, head, verdict, TaskState.WORKING)];
+  await recorder.end(said, { release: true, due: runtime.now() });
+}

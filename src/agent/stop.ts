@@ -1,0 +1,110 @@
+import { isTerminal } from "../a2a/task-state.js";
+import type { Journal, Lease } from "../journal/journal.js";
+import type { Logger } from "../runtime/logger.js";
+import type { Runtime, Timer } from "../runtime/runtime.js";
+
+const DEFAULT_INACTIVITY_MS = 600_000;
+
+/** Why a run was told to stop; `signal.reason` is one. */
+export class RunStopped extends Error {
+  readonly why: "canceled" | "lost" | "shutdown" | "inactive";
+  constructor(why: RunStopped["why"], message: string) {
+    super(message);
+    this.name = "RunStopped";
+    this.why = why;
+  }
+}
+
+/**
+ * What may stop a run: a cancel or a fence in its log, the server's shutdown, its own silence. It is told once, through the signal;
+ * then it has its grace time, and is abandoned.
+ */
+export interface Stop {
+  readonly signal: AbortSignal;
+  /** Why the signal aborted, if it did. */
+  readonly reason: RunStopped | undefined;
+  /** The task was taken from this run: nothing of it can be recorded any more. */
+  readonly lost: boolean;
+  /** What a run gives, unless it is abandoned first. One call at a time. */
+  unlessAbandoned<T>(work: Promise<T>): Promise<T | "abandoned">;
+  now(reason: RunStopped): void;
+  /** The run said something. */
+  heard(): void;
+  close(): void;
+}
+
+export function createStop(
+  context: { journal: Journal; runtime: Runtime; logger: Logger; lease: Lease; shutdown: AbortSignal; graceMs: number },
+  { position, inactivityMs = DEFAULT_INACTIVITY_MS }: { position: number; inactivityMs: number | undefined },
+): Stop {
+  const { journal, runtime, logger, lease, shutdown, graceMs } = context;
+  const controller = new AbortController();
+  const watching = new AbortController();
+  let grace: Timer | undefined;
+  let lost = false;
+  let abandoned = false;
+  let onAbandoned = (): void => {};
+  const abandon = (): void => {
+    abandoned = true;
+    onAbandoned();
+  };
+  const now = (reason: RunStopped): void => {
+    if (reason.why === "lost") {
+      lost = true;
+      abandon();
+    }
+    if (controller.signal.aborted) return;
+    controller.abort(reason);
+    // A canceled run that doesn't end is ended by whoever took the cancel; the others are ended here.
+    if (reason.why !== "canceled") grace = runtime.after(graceMs, abandon);
+  };
+  const silence = (): Timer => runtime.after(inactivityMs, () => now(new RunStopped("inactive", `Nothing was said for ${inactivityMs} ms`)));
+  let inactive = silence();
+  const onShutdown = (): void => now(new RunStopped("shutdown", "The server shuts down"));
+  if (shutdown.aborted) onShutdown();
+  shutdown.addEventListener("abort", onShutdown, { once: true });
+  watch({ journal, lease, position, signal: watching.signal }, now).catch((err: unknown) =>
+    logger.error({ err, taskId: lease.taskId }, "A run can't see whether it is canceled"),
+  );
+
+  return {
+    signal: controller.signal,
+    get reason() {
+      return controller.signal.aborted ? (controller.signal.reason as RunStopped) : undefined; // only `now` aborts it
+    },
+    get lost() {
+      return lost;
+    },
+    unlessAbandoned: (work) =>
+      new Promise((resolve, reject) => {
+        onAbandoned = () => resolve("abandoned");
+        work.then(resolve, reject);
+        if (abandoned) onAbandoned();
+      }),
+    now,
+    heard() {
+      inactive.cancel();
+      inactive = silence();
+    },
+    close() {
+      watching.abort();
+      inactive.cancel();
+      grace?.cancel();
+      shutdown.removeEventListener("abort", onShutdown);
+    },
+  };
+}
+
+/** Follows the task for what others append: a cancel, or its end. */
+async function watch(
+  { journal, lease, position, signal }: { journal: Journal; lease: Lease; position: number; signal: AbortSignal },
+  stop: (reason: RunStopped) => void,
+): Promise<void> {
+  for await (const { event } of journal.follow(lease.taskId, position, signal)) {
+    const { kind, epoch } = event;
+    if (kind.case === "cancelRequested") stop(new RunStopped("canceled", "The task was canceled"));
+    if (kind.case === "statusUpdated" && isTerminal(kind.value.state) && epoch !== lease.epoch) {
+      stop(new RunStopped("lost", "The task was ended by somebody else"));
+    }
+  }
+}

@@ -1,0 +1,149 @@
+import { TaskState } from "../a2a/types.js";
+import type { Head, Journal, Lease } from "../journal/journal.js";
+import type { Logger } from "../runtime/logger.js";
+import type { Runtime, Timer } from "../runtime/runtime.js";
+import type { DefinedAgent } from "./agent.js";
+import { statusEvent, type Verdict } from "./outcome.js";
+import { runTask } from "./run-task.js";
+
+const CLAIM_BATCH = 16;
+const ORPHAN_BATCH = 64;
+
+export interface WorkerOptions {
+  readonly journal: Journal;
+  readonly runtime: Runtime;
+  readonly logger: Logger;
+  /** By the name that their tasks are stored under. */
+  readonly agents: ReadonlyMap<string, DefinedAgent>;
+  /** Runs at a time. Default 1 000. */
+  readonly maxRuns?: number | undefined;
+  /** Between two looks for work that nobody announced, in milliseconds. Default 1 000. */
+  readonly pollMs?: number | undefined;
+  /** How long a run that was told to stop may take to end. Default 5 000. */
+  readonly graceMs?: number | undefined;
+}
+
+/** Runs the agents of this instance. */
+export interface Worker {
+  /** Takes no more work; lets what runs end for so long, then tells it to stop. Resolves when nothing runs any more. */
+  drain(deadlineMs: number): Promise<void>;
+}
+
+/**
+ * Runs a turn for every lease that is taken in this instance, claims what is due, and ends the tasks of processes that died.
+ */
+export function startWorker(options: WorkerOptions): Worker {
+  const { journal, runtime, logger, agents } = options;
+  const { maxRuns = 1_000, pollMs = 1_000, graceMs = 5_000 } = options;
+  const { leases } = journal;
+  const running = new Set<Promise<void>>();
+  const shutdown = new AbortController();
+  let draining = false;
+  let looking = false;
+  let again = false;
+  let poll: Timer | undefined;
+
+  const run = (lease: Lease, agent: DefinedAgent): void => {
+    const done = runTask({ journal, runtime, logger, lease, agent, shutdown: shutdown.signal, graceMs }).finally(() => {
+      running.delete(done);
+      if (running.size === maxRuns - 1) look();
+    });
+    running.add(done);
+  };
+  const begin = (lease: Lease): void => {
+    agentOf(journal, agents, lease)
+      .then((agent) => run(lease, agent))
+      .catch((err: unknown) => logger.error({ err, taskId: lease.taskId }, "A task was taken that nobody here can work on"));
+  };
+  const claim = async (): Promise<void> => {
+    while (!draining && running.size < maxRuns) {
+      runtime.at("claim");
+      const claimed = await leases.claim(Math.min(CLAIM_BATCH, maxRuns - running.size), (agent) => agents.get(agent)?.definition.version ?? "1.0.0");
+      for (const lease of claimed) begin(lease);
+      if (claimed.length === 0) return;
+    }
+  };
+  const look = (): void => {
+    again = true;
+    if (looking || draining) return;
+    looking = true;
+    (async () => {
+      while (again && !draining) {
+        again = false;
+        await endOrphans(options);
+        await claim();
+      }
+    })()
+      .catch((err: unknown) => logger.error({ err }, "Looking for work failed; it is tried again"))
+      .finally(() => {
+        looking = false;
+      });
+  };
+  const tick = (): void => {
+    look();
+    poll = runtime.after(pollMs, tick);
+  };
+
+  leases.hasRoom = () => !draining && running.size < maxRuns;
+  leases.onTaken = begin;
+  leases.onDue = look;
+  tick();
+  return {
+    async drain(deadlineMs) {
+      draining = true;
+      poll?.cancel();
+      const deadline = runtime.after(deadlineMs, () => shutdown.abort());
+      while (running.size > 0) await Promise.all(running);
+      deadline.cancel();
+    },
+  };
+}
+
+async function agentOf(journal: Journal, agents: ReadonlyMap<string, DefinedAgent>, lease: Lease): Promise<DefinedAgent> {
+  const only = agents.size === 1 ? [...agents.values()][0] : undefined;
+  const agent = only ?? agents.get((await journal.head(lease.taskId, "every owner"))?.agent ?? "");
+  if (agent === undefined) throw new Error("Its agent isn't served here");
+  return agent;
+}
+
+/** What a process was working on when it died can't go on: it ends, CANCELED if that was asked for, FAILED with the reason else. */
+async function endOrphans({ journal, runtime, logger }: WorkerOptions): Promise<void> {
+  const orphans = await journal.leases.orphans(ORPHAN_BATCH);
+  if (orphans.length === 0) return;
+  runtime.at("take-over");
+  for (const head of orphans) {
+    const canceled = await isCancelRequested(journal, head);
+    const result = await journal.append({
+      taskId: head.taskId,
+      events: [statusEvent(runtime, head, canceled ? CANCELED : DIED)],
+      expect: head.position,
+      fence: true,
+      due: null,
+    });
+    logger.warn({ taskId: head.taskId, holder: head.holder, result: result.kind }, "The process that worked on this task is gone; the task has ended");
+  }
+}
+
+async function isCancelRequested(journal: Journal, { taskId, position }: Head): Promise<boolean> {
+  for (let after = 0; after < position; ) {
+    const page = await journal.read(taskId, after);
+    if (page.some(({ event }) => event.kind.case === "cancelRequested")) return true;
+    after = page.at(-1)?.position ?? position;
+  }
+  return false;
+}
+
+const CANCELED: Verdict = { kind: "status", state: TaskState.CANCELED, parts: [], facts: {} };
+const DIED: Verdict = {
+  kind: "status",
+  state: TaskState.FAILED,
+  parts: [
+    {
+      $typeName: "lf.a2a.v1.Part",
+      content: { case: "text", value: "The server stopped while the agent worked on this task" },
+      filename: "",
+      mediaType: "",
+    },
+  ],
+  facts: {},
+};

@@ -1,0 +1,55 @@
+import { decodeJson } from "../a2a/codec.js";
+import { A2AError } from "../a2a/errors.js";
+import { type AgentCard, type AgentCardJson, AgentCardSchema } from "../a2a/types.js";
+
+const WELL_KNOWN = "/.well-known/agent-card.json";
+const MAX_CARD_BYTES = 1024 * 1024;
+
+/** What a card is fetched with. */
+export interface CardFetch {
+  readonly fetch: typeof fetch;
+  readonly headers: () => Readonly<Record<string, string>>;
+  readonly signal: AbortSignal | undefined;
+}
+
+/**
+ * The card behind an address (§8.2): of a URL that ends in `.json`, there; else at the well-known path below it, and then at the
+ * origin's.
+ * @throws A2AError when there is none, or it isn't one.
+ */
+export async function fetchAgentCard(target: URL, options: CardFetch): Promise<AgentCard> {
+  const places = cardPlaces(target);
+  let missing: A2AError | undefined;
+  for (const place of places) {
+    const response = await options.fetch(place, { headers: { accept: "application/json", "a2a-version": "1.0", ...options.headers() }, redirect: "follow", signal: options.signal ?? null });
+    if (response.ok) return readAgentCard(await jsonOf(response, place), place);
+    await response.body?.cancel();
+    missing ??= new A2AError(response.status === 401 ? "UNAUTHENTICATED" : "TASK_NOT_FOUND", `There is no agent card at ${place} (HTTP ${response.status})`);
+    if (response.status !== 404) break;
+  }
+  throw new A2AError("INVALID_AGENT_RESPONSE", missing?.message ?? `There is no agent card at ${target.href}`);
+}
+
+/** A card given as an object: a message, or its ProtoJSON. */
+export function readAgentCard(card: AgentCard | AgentCardJson | unknown, place = "the given card"): AgentCard {
+  if (typeof card === "object" && card !== null && "$typeName" in card) return card as AgentCard;
+  const read = decodeJson(AgentCardSchema, card, { from: "peer" });
+  if (read.name !== "" && read.supportedInterfaces.length > 0) return read;
+  throw new A2AError("INVALID_AGENT_RESPONSE", `${place} isn't an A2A 1.0 agent card: it has no ${read.name === "" ? "name" : "supportedInterfaces"}`);
+}
+
+function cardPlaces(target: URL): string[] {
+  if (target.pathname.endsWith(".json")) return [target.href];
+  const below = `${target.origin}${target.pathname.replace(/\/+$/, "")}${WELL_KNOWN}`;
+  return [...new Set([below, `${target.origin}${WELL_KNOWN}`])];
+}
+
+async function jsonOf(response: Response, place: string): Promise<unknown> {
+  const text = await response.text();
+  if (text.length > MAX_CARD_BYTES) throw new A2AError("INVALID_AGENT_RESPONSE", `The answer at ${place} is too large for an agent card`);
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new A2AError("INVALID_AGENT_RESPONSE", `The answer at ${place} isn't JSON, so it isn't an agent card`, { cause });
+  }
+}

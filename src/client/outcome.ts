@@ -1,0 +1,75 @@
+import { A2AError, type A2AErrorOptions } from "../a2a/errors.js";
+import { contentOf } from "../a2a/content.js";
+import { type Task, TaskState } from "../a2a/types.js";
+
+/** Whether the peer acted. `not-sent`: it didn't. `unknown`: it may have. `done`: it did, and the task says how it ended. */
+export type Outcome = "not-sent" | "unknown" | "done";
+
+const BRAND = Symbol.for("nuncio.CallError");
+
+class FailedCall extends A2AError {
+  readonly outcome: Outcome;
+  readonly status: number | undefined;
+  readonly retryAfterMs: number | undefined;
+  readonly task: Task | undefined;
+
+  constructor(
+    reason: string,
+    message: string,
+    { outcome, task, status, retryAfterMs, ...options }: A2AErrorOptions & { outcome: Outcome; task?: Task; status?: number | undefined; retryAfterMs?: number | undefined },
+  ) {
+    super(reason, message, options);
+    this.name = "CallError";
+    this.outcome = outcome;
+    this.task = task;
+    this.status = status;
+    this.retryAfterMs = retryAfterMs;
+    Object.defineProperty(this, BRAND, { value: true });
+  }
+}
+
+/** Every failure of a call (an abort isn't one: it rejects with the signal's reason). */
+export type CallError = A2AError & {
+  /** HTTP status, if there was one. */
+  readonly status: number | undefined;
+  readonly retryAfterMs: number | undefined;
+} & ({ readonly outcome: "not-sent" | "unknown"; readonly task?: undefined } | { readonly outcome: "done"; readonly task: Task });
+
+/** For `instanceof`; across copies of the package. */
+export const CallError: { [Symbol.hasInstance](value: unknown): value is CallError } = {
+  [Symbol.hasInstance]: (value: unknown): value is CallError => typeof value === "object" && value !== null && BRAND in value,
+};
+
+/** What is known when a call fails: a refusal was judged before anything was done, all else may have happened. */
+const ACTED: ReadonlySet<string> = new Set(["INTERNAL", "INVALID_AGENT_RESPONSE"]);
+/** Of `fetch` and sockets, when the connection never came about. */
+const NEVER_CONNECTED: ReadonlySet<string> = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "ERR_INVALID_URL"]);
+
+/** The failure of a call, with what is known. */
+export function callError(error: unknown): Error {
+  if (error instanceof CallError) return error;
+  if (error instanceof A2AError) {
+    const { reason, message, violations, details, metadata, cause } = error;
+    const outcome = ACTED.has(reason) && !neverConnected(cause) ? "unknown" : "not-sent";
+    return new FailedCall(reason, message, { outcome, violations, details, metadata, cause });
+  }
+  const outcome = neverConnected(error) ? "not-sent" : "unknown";
+  const message = error instanceof Error ? error.message : String(error);
+  return new FailedCall("INTERNAL", message, { outcome, cause: error });
+}
+
+/** A task that ended without doing what was asked (§4.1.3). */
+export function endedBadly(task: Task): Error {
+  const state = task.status?.state ?? TaskState.UNSPECIFIED;
+  const said = task.status?.message === undefined ? "" : contentOf(task.status.message).text;
+  return new FailedCall("TASK_ENDED", said === "" ? `The task ended ${TaskState[state]}` : said, { outcome: "done", task });
+}
+
+/** Whether an error says that nothing ever reached the peer. Causes are looked through, at any depth. */
+function neverConnected(error: unknown): boolean {
+  for (let at: unknown = error, depth = 0; typeof at === "object" && at !== null && depth < 8; depth++) {
+    if ("code" in at && typeof at.code === "string" && NEVER_CONNECTED.has(at.code)) return true;
+    at = "cause" in at ? at.cause : undefined;
+  }
+  return false;
+}

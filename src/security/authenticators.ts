@@ -1,0 +1,60 @@
+import { anonymous, type Principal } from "../a2a/call.js";
+import { A2AError } from "../a2a/errors.js";
+import type { SecuritySchemeJson } from "../a2a/types.js";
+
+/** What an authenticator sees. `original` is the host's own request. */
+export interface AuthRequest<R = unknown> {
+  readonly headers: Headers;
+  readonly url: URL;
+  readonly remoteAddress: string;
+  readonly original: R;
+}
+
+/** One way to show who is asking. Its key in `auth` is its name in the card's `securitySchemes`; any of them will do. */
+export interface Authenticator<R = unknown> {
+  readonly type: "custom";
+  /** As the card declares it (§4.5.1). */
+  readonly scheme: SecuritySchemeJson;
+  /** `undefined`: nothing of this kind in the request; a thrown A2AError refuses it. */
+  authenticate(request: AuthRequest<R>): Principal | undefined | Promise<Principal | undefined>;
+}
+
+export type Authenticators<R = unknown> = Readonly<Record<string, Authenticator<R>>>;
+
+/**
+ * Asks each authenticator in turn; without any, everybody is the anonymous principal. An authenticator that fails denies.
+ * @throws A2AError UNAUTHENTICATED when none knows the caller.
+ */
+export function createAuthenticate<R>(authenticators: Authenticators<R> | undefined): (request: AuthRequest<R>) => Promise<Principal> {
+  const all = Object.values(authenticators ?? {});
+  if (all.length === 0) return async () => anonymous;
+  return async (request) => {
+    for (const one of all) {
+      const principal = await attempt(one, request);
+      if (principal !== undefined) return principal;
+    }
+    throw new A2AError("UNAUTHENTICATED");
+  };
+}
+
+async function attempt<R>(one: Authenticator<R>, request: AuthRequest<R>): Promise<Principal | undefined> {
+  try {
+    return await one.authenticate(request);
+  } catch (cause) {
+    if (cause instanceof A2AError) throw cause;
+    throw new A2AError("UNAUTHENTICATED", undefined, { cause });
+  }
+}
+
+/** Values of `WWW-Authenticate` for a 401 (RFC 9110 §11.6.1). */
+export function challengesOf(authenticators: Authenticators<never> | undefined): readonly string[] {
+  const schemes = Object.values(authenticators ?? {}).map(({ scheme }) => schemeName(scheme));
+  return [...new Set(schemes)].map((name) => `${name} realm="a2a"`);
+}
+
+function schemeName(scheme: SecuritySchemeJson): string {
+  if (scheme.httpAuthSecurityScheme !== undefined) return scheme.httpAuthSecurityScheme.scheme ?? "Bearer";
+  if (scheme.apiKeySecurityScheme !== undefined) return "ApiKey";
+  if (scheme.mtlsSecurityScheme !== undefined) return "Mutual";
+  return "Bearer";
+}
