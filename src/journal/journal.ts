@@ -57,8 +57,13 @@ export interface Lease {
 }
 
 /**
- * One append: events, and the guards under which they count. A task that has ended takes none (unless `create`). What the guards
- * refuse changes no row.
+ * One append: events, and the guards under which they count. A task that has ended takes none. What the guards refuse changes no row.
+ * They are judged in this order: the key, `create`, whether the task exists for the reader, whether it has ended, the others.
+ *
+ * The journal encodes the events when `append` is called, sets their epoch (that of the guard, else 0), and derives the head's state
+ * from them: StatusUpdated names it, TurnStarted means WORKING, a task that was only created is SUBMITTED. A terminal status ends the
+ * task: it must come last, and it clears `due` and gives the lease up. What no head could make right (an event without a kind, a task
+ * that doesn't begin with MessageReceived, a TurnStarted that `take` didn't make) rejects with a TypeError.
  */
 export interface AppendRequest {
   readonly taskId: string;
@@ -66,7 +71,13 @@ export interface AppendRequest {
 
   // guards
   /** The task must not exist, and begins with these events. */
-  readonly create?: { readonly scope: Scope; readonly principal: Principal; readonly agent: string; readonly skill: string | undefined; readonly contextId: string };
+  readonly create?: {
+    readonly scope: Scope;
+    readonly principal: Principal;
+    readonly agent: string;
+    readonly skill: string | undefined;
+    readonly contextId: string;
+  };
   /** The task must be the reader's; else `not-found`. Default: every owner (an executor). */
   readonly reader?: Reader;
   /** An executor's: `epoch` must be the head's and this instance its holder; else `fenced`. */
@@ -81,7 +92,11 @@ export interface AppendRequest {
   readonly key?: Uint8Array;
 
   // effects beside the events
-  /** Takes the lease for this instance if nobody holds it (else `held`): appends TurnStarted last, with the next turn and epoch. */
+  /**
+   * Takes the lease for this instance if nobody holds it (else `held`): appends TurnStarted last, with the next turn and epoch. With
+   * `release`, the holder itself goes on to its next turn. With `fence`, the turn that another holder was in goes on here: the same
+   * turn, attempt + 1.
+   */
   readonly take?: { readonly agentVersion: string };
   /** Gives the lease up. */
   readonly release?: boolean;
@@ -93,9 +108,21 @@ export interface AppendRequest {
 
 export type AppendResult =
   /** `first`…`position` are the new entries; `lease` if one was taken. */
-  | { readonly kind: "ok"; readonly position: number; readonly first: number; readonly epoch: number; readonly holder: string | undefined; readonly lease: Lease | undefined }
+  | {
+      readonly kind: "ok";
+      readonly position: number;
+      readonly first: number;
+      readonly epoch: number;
+      readonly holder: string | undefined;
+      readonly lease: Lease | undefined;
+    }
   /** The key was used: by the message at `position` of `taskId`, or by one that was answered directly with `reply`. */
-  | { readonly kind: "duplicate"; readonly taskId: string | undefined; readonly position: number; readonly reply: Uint8Array | undefined }
+  | {
+      readonly kind: "duplicate";
+      readonly taskId: string | undefined;
+      readonly position: number;
+      readonly reply: Uint8Array | undefined;
+    }
   /** The task has ended, in this state. */
   | { readonly kind: "terminal"; readonly state: TaskState }
   | { readonly kind: "fenced" | "held" | "conflict" | "exists" | "not-found" };
@@ -139,23 +166,24 @@ export interface Journal {
   readonly instance: string;
   append(request: AppendRequest): Promise<AppendResult>;
   head(taskId: string, reader: Reader): Promise<Head | undefined>;
-  /** The task, folded; as of `position` if one is given (and not in the future). */
+  /** The task, folded; as of `position` if one is given. A later position than the newest means the newest, 0 finds nothing. */
   load(taskId: string, reader: Reader, position?: number): Promise<LoadedTask | undefined>;
-  /** Entries after a position, in order; at most `limit` (default 256). */
+  /** Entries after a position, in order; at most `limit` (default 256). For whoever has loaded the task as its reader. */
   read(taskId: string, after: number, limit?: number): Promise<readonly StoredEvent[]>;
   /**
    * Entries after a position as they are committed, in order, each once; ends only when `signal` aborts (without an error) or the
-   * consumer breaks. A terminal entry doesn't end it.
+   * consumer breaks, or the journal is closed. A terminal entry doesn't end it. For whoever has loaded the task as its reader.
    */
   follow(taskId: string, after: number, signal?: AbortSignal): AsyncIterable<StoredEvent>;
   list(reader: Scope, query: ListQuery): Promise<ListPage>;
-  /** What a key was used for, within its window. */
+  /** What a key was used for, within its window of 24 hours. */
   recall(key: Uint8Array): Promise<Extract<AppendResult, { kind: "duplicate" }> | undefined>;
   /** Keeps a direct reply under its message's key. If the key was used: what for, and nothing is kept. */
   remember(key: Uint8Array, reply: Uint8Array): Promise<Extract<AppendResult, { kind: "duplicate" }> | undefined>;
   readonly leases: Leases;
   /** Whether the database answers. */
   ready(): Promise<boolean>;
+  /** Commits what waits, ends all followers, and closes the database. Leases that it still has are orphans from then on. */
   close(): Promise<void>;
 }
 
@@ -163,12 +191,15 @@ export interface Journal {
 export interface Leases {
   /** Whether this instance has room for another run: whoever accepts a message takes its lease then. Set by the worker; false before. */
   hasRoom: () => boolean;
-  /** A lease was taken here, and its append is committed. One listener: the worker. */
+  /** `append` took a lease here, and it is committed (`claim` returns its own instead). One listener: the worker. */
   onTaken: (lease: Lease) => void;
   /** Something may be due. One listener: the worker. A hint; the poll is the floor. */
   onDue: () => void;
   /** Tasks that are due and that nobody holds, taken for this instance, TurnStarted appended. `agentVersion` by the head's agent. */
   claim(limit: number, agentVersion: (agent: string) => string): Promise<readonly Lease[]>;
-  /** Tasks whose holder is dead: with an expired heartbeat, or on this machine with a process that is gone. */
+  /**
+   * Tasks whose holder is dead: with an expired heartbeat, or on this machine with a process that is gone. To take one over, append
+   * with `expect` its position, `fence`, and `take` or `due`.
+   */
   orphans(limit: number): Promise<readonly Head[]>;
 }

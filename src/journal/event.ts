@@ -1,0 +1,51 @@
+import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import { type TaskEvent, TaskEventSchema } from "../../gen/nuncio/journal/v1/journal_pb.js";
+import type { StoredEvent } from "./journal.js";
+
+/** What a caller writes of an entry; the journal adds the rest. */
+export type TaskEventInit = MessageInitShape<typeof TaskEventSchema>;
+
+/** An entry that waits for its position. Encoded when it is handed over, so that later changes to the given object change nothing. */
+export interface EncodedEvent {
+  readonly case: NonNullable<TaskEvent["kind"]["case"]>;
+  readonly body: Uint8Array;
+}
+
+/** Stores the kind beside the body, by its field number, so that rows can be found without decoding them. */
+export function kindNumber(kind: EncodedEvent["case"]): number {
+  return TaskEventSchema.field[kind].number;
+}
+
+/** Encodes an entry that the executor of `epoch` wrote; 0 for anybody else. */
+export function encodeEvent(init: TaskEventInit, epoch: number): { event: TaskEvent; encoded: EncodedEvent } {
+  const event = create(TaskEventSchema, { kind: create(TaskEventSchema, init).kind, epoch });
+  if (event.kind.case === undefined) throw new TypeError("a task event has a kind");
+  return { event, encoded: { case: event.kind.case, body: toBinary(TaskEventSchema, event) } };
+}
+
+/** A stored entry that is decoded when somebody first looks, once for all of its readers. */
+export class Entry implements StoredEvent {
+  readonly taskId: string;
+  readonly position: number;
+  readonly at: number;
+  /** Bytes of the encoded form. */
+  readonly size: number;
+  #body: Uint8Array | undefined;
+  #event: TaskEvent | undefined;
+
+  constructor(taskId: string, position: number, at: number, body: Uint8Array) {
+    this.taskId = taskId;
+    this.position = position;
+    this.at = at;
+    this.size = body.byteLength;
+    this.#body = body;
+  }
+
+  get event(): TaskEvent {
+    if (this.#event === undefined) {
+      this.#event = fromBinary(TaskEventSchema, this.#body ?? new Uint8Array());
+      this.#body = undefined;
+    }
+    return this.#event;
+  }
+}

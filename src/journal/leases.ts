@@ -1,0 +1,68 @@
+import { type Kysely, sql } from "kysely";
+import type { Runtime } from "../runtime/runtime.js";
+import type { Instance } from "./instance.js";
+import { type AppendRequest, type AppendResult, everyOwner, type Head, type Lease, type Leases } from "./journal.js";
+import { type Schema, toHead } from "./schema.js";
+
+export interface LeaseOptions {
+  readonly runtime: Runtime;
+  readonly db: Kysely<Schema>;
+  readonly instance: Instance;
+  /** Appends, without telling `onTaken` of a lease. */
+  readonly append: (request: AppendRequest) => Promise<AppendResult>;
+}
+
+/** See `Leases`. A claim is an append like any other, so that the guards decide between instances. */
+export function createLeases({ runtime, db, instance, append }: LeaseOptions): Leases {
+  return {
+    hasRoom: () => false,
+    onTaken() {},
+    onDue() {},
+    async claim(limit, agentVersion) {
+      runtime.at("claim");
+      const due = await selectDue(db, runtime.now(), limit);
+      const claims = due.map(async ({ taskId, position, agent }): Promise<Lease | undefined> => {
+        // Whoever was here in between has moved the position.
+        const guards = { reader: everyOwner, idle: true, expect: position } as const;
+        const result = await append({ taskId, events: [], ...guards, take: { agentVersion: agentVersion(agent) } });
+        return result.kind === "ok" ? result.lease : undefined;
+      });
+      return (await Promise.all(claims)).filter((lease) => lease !== undefined);
+    },
+    async orphans(limit) {
+      const dead = await instance.dead(await selectHolders(db));
+      return dead.length === 0 ? [] : await selectHeld(db, dead, limit);
+    },
+  };
+}
+
+async function selectDue(db: Kysely<Schema>, now: number, limit: number): Promise<readonly Head[]> {
+  const rows = await db
+    .selectFrom("task")
+    .selectAll()
+    .where("holder", "is", null)
+    .where("due_at", "is not", null)
+    .where("due_at", "<=", now)
+    .orderBy("due_at")
+    .limit(limit)
+    .execute();
+  return rows.map(toHead);
+}
+
+/** Jumps from holder to holder along the index: costs as many steps as there are holders, however many tasks they hold. */
+async function selectHolders(db: Kysely<Schema>): Promise<readonly string[]> {
+  const { rows } = await sql<{ holder: string }>`
+    with recursive held (holder) as (
+      select min(holder) from task where holder is not null
+      union all
+      select (select min(task.holder) from task where task.holder > held.holder) from held where held.holder is not null
+    )
+    select holder from held where holder is not null
+  `.execute(db);
+  return rows.map(({ holder }) => holder);
+}
+
+async function selectHeld(db: Kysely<Schema>, holders: readonly string[], limit: number): Promise<readonly Head[]> {
+  const rows = await db.selectFrom("task").selectAll().where("holder", "in", holders).limit(limit).execute();
+  return rows.map(toHead);
+}

@@ -1,0 +1,216 @@
+import { A2AError } from "../a2a/errors.js";
+import type { Task } from "../a2a/types.js";
+import type { Logger } from "../runtime/logger.js";
+import type { Runtime } from "../runtime/runtime.js";
+import { KEY_WINDOW_MS, mayRead, type Outcome, type Prepared, prepareAppend } from "./append-group.js";
+import { CommitGroups } from "./commit-group.js";
+import type { JournalDatabase } from "./dialect.js";
+import { FoldCache } from "./fold-cache.js";
+import { Tails } from "./follow.js";
+import { Instance } from "./instance.js";
+import type { AppendRequest, AppendResult, Head, Journal, Leases, LoadedTask, Reader } from "./journal.js";
+import { createLeases } from "./leases.js";
+import { listTasks } from "./list-tasks.js";
+import { loadTask, readEntries } from "./load-task.js";
+import { toDuplicate, toHead } from "./schema.js";
+import { createWhenFree, type WhenFree } from "./when-free.js";
+
+/** What every journal in a database takes. */
+export interface SqlJournalOptions {
+  readonly runtime: Runtime;
+  readonly logger: Logger;
+  /** How long after its last heartbeat an instance counts as alive. Default 10,000. */
+  readonly leaseMs?: number | undefined;
+  /** The longest that a lost wake-up, or another process's append, goes unseen. Default 1,000. */
+  readonly pollMs?: number | undefined;
+  /** Entries of a followed task that are kept at hand. Default 256. */
+  readonly ringSize?: number | undefined;
+  /** Entries that a follower who is behind those reads at once. Default 64. */
+  readonly pageSize?: number | undefined;
+  /** Appends that are committed together at most. Default 128. */
+  readonly groupSize?: number | undefined;
+  /** A task is stored whole after about so many entries. Default 64. */
+  readonly snapshotAfter?: number | undefined;
+}
+
+const READ_LIMIT = 256;
+const CACHE_LIMITS = { tasks: 1_024, bytes: 64 * 1024 * 1024 };
+
+/** The journal in a database that is open and up to date. It closes it in the end. */
+export async function createSqlJournal(database: JournalDatabase, options: SqlJournalOptions): Promise<Journal> {
+  const { runtime, logger, leaseMs = 10_000 } = options;
+  const whenFree = createWhenFree(runtime, database.isBusy);
+  const instance = new Instance({ runtime, logger, database, whenFree, leaseMs });
+  await instance.open();
+  return new SqlJournal(database, options, instance, whenFree);
+}
+
+class SqlJournal implements Journal {
+  readonly leases: Leases;
+  readonly #database: JournalDatabase;
+  readonly #options: SqlJournalOptions;
+  readonly #instance: Instance;
+  readonly #groups: CommitGroups;
+  readonly #tails: Tails;
+  readonly #cache = new FoldCache(CACHE_LIMITS);
+  #closing: Promise<void> | undefined;
+
+  constructor(database: JournalDatabase, options: SqlJournalOptions, instance: Instance, whenFree: WhenFree) {
+    const { runtime, logger, pollMs = 1_000, ringSize = 256, pageSize = 64, groupSize = 128 } = options;
+    const db = database.kysely;
+    this.#database = database;
+    this.#options = options;
+    this.#instance = instance;
+    this.#groups = new CommitGroups({
+      runtime,
+      groupSize,
+      commit: (group) => whenFree(() => this.#commit(group)),
+      isBusy: database.isBusy,
+      onCommitted: (outcome) => this.#committed(outcome),
+    });
+    this.#tails = new Tails({
+      ...{ runtime, logger, pollMs, ringSize, pageSize },
+      read: (taskId, after, limit) => readEntries(db, taskId, after, limit),
+      positions: (taskIds) => this.#positions(taskIds),
+    });
+    this.leases = createLeases({
+      runtime,
+      db,
+      instance,
+      append: async (request) => (await this.#append(request)).result,
+    });
+  }
+
+  get instance(): string {
+    return this.#instance.id;
+  }
+
+  async append(request: AppendRequest): Promise<AppendResult> {
+    const { result } = await this.#append(request);
+    const lease = result.kind === "ok" ? result.lease : undefined;
+    if (lease !== undefined) this.#tell(() => this.leases.onTaken(lease));
+    return result;
+  }
+
+  async head(taskId: string, reader: Reader): Promise<Head | undefined> {
+    const row = await this.#database.kysely.selectFrom("task").selectAll().where("id", "=", taskId).executeTakeFirst();
+    const head = row && toHead(row);
+    return head && mayRead(reader, head) ? head : undefined;
+  }
+
+  async load(taskId: string, reader: Reader, position?: number): Promise<LoadedTask | undefined> {
+    const head = await this.head(taskId, reader);
+    const at = Math.min(position ?? Number.POSITIVE_INFINITY, head?.position ?? 0);
+    if (head === undefined || at < 1) return undefined;
+    return { head, task: await loadTask(this.#database.kysely, this.#cache, taskId, at), position: at };
+  }
+
+  read(taskId: string, after: number, limit = READ_LIMIT) {
+    return readEntries(this.#database.kysely, taskId, after, limit);
+  }
+
+  follow(taskId: string, after: number, signal?: AbortSignal) {
+    return this.#tails.follow(taskId, after, signal);
+  }
+
+  list(reader: Parameters<Journal["list"]>[0], query: Parameters<Journal["list"]>[1]) {
+    return listTasks(this.#database.kysely, reader, query);
+  }
+
+  async recall(key: Uint8Array) {
+    const row = await this.#database.kysely
+      .selectFrom("seen")
+      .selectAll()
+      .where("key", "=", key)
+      .where("at", ">", this.#options.runtime.now() - KEY_WINDOW_MS)
+      .executeTakeFirst();
+    return row && toDuplicate(row);
+  }
+
+  async remember(key: Uint8Array, reply: Uint8Array) {
+    const { result } = await this.#submit({ kind: "reply", key, reply });
+    return result?.kind === "duplicate" ? result : undefined;
+  }
+
+  async ready(): Promise<boolean> {
+    if (this.#closing !== undefined) return false;
+    try {
+      await this.#database.kysely.selectFrom("migration").select("number").limit(1).execute();
+      return true;
+    } catch (error) {
+      this.#options.logger.error({ error }, "the journal's database doesn't answer");
+      return false;
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await this.#groups.flush();
+    this.#tails.close();
+    try {
+      await this.#instance.close();
+    } finally {
+      await this.#database.close();
+    }
+  }
+
+  async #append(request: AppendRequest): Promise<{ readonly result: AppendResult }> {
+    const { result } = await this.#submit(prepareAppend(request));
+    if (result === undefined) throw new A2AError("INTERNAL", "An append has no result");
+    return { result };
+  }
+
+  async #submit(member: Prepared): Promise<Outcome> {
+    if (this.#closing !== undefined)
+      throw new A2AError("DRAINING", undefined, { cause: new Error("the journal is closed") });
+    return await this.#groups.submit(member);
+  }
+
+  #commit(group: readonly Prepared[]): Promise<readonly Outcome[]> {
+    const { runtime, snapshotAfter = 64 } = this.#options;
+    return this.#database.appendGroup(group, {
+      ...{ runtime, now: runtime.now(), snapshotAfter },
+      ...{ instance: this.#instance.id, slot: this.#instance.slot },
+      folded: (taskId, position): Task | undefined => {
+        const folded = this.#cache.get(taskId, position);
+        return folded?.at === position ? folded.task : undefined;
+      },
+    });
+  }
+
+  /** After the commit: what this process knows of the task moves on, and whoever waits for it is told. */
+  #committed({ head, entries }: Outcome): void {
+    if (head === undefined) return;
+    const stored = entries.map((entry) => entry.stored);
+    this.#cache.add(head.taskId, stored);
+    this.#tails.offer(head.taskId, stored);
+    const { holder, dueAt } = head;
+    if (holder === undefined && dueAt !== undefined && dueAt <= this.#options.runtime.now())
+      this.#tell(this.leases.onDue);
+  }
+
+  /** A listener's fault isn't the caller's: what it is told of is committed. */
+  #tell(listener: () => void): void {
+    try {
+      listener();
+    } catch (error) {
+      this.#options.logger.error({ error }, "a listener of the journal failed");
+    }
+  }
+
+  /** Positions of those of these tasks that exist. */
+  async #positions(taskIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    const rows = await this.#database.kysely
+      .selectFrom("task")
+      .select(["id", "position"])
+      .where("id", "in", ({ selectFrom }) =>
+        selectFrom(this.#database.rowsOf(taskIds).as("wanted")).select("wanted.value"),
+      )
+      .execute();
+    return new Map(rows.map(({ id, position }) => [id, position]));
+  }
+}

@@ -1,0 +1,87 @@
+import type { Entry } from "./event.js";
+
+/** A reader that may be parked until its tail changes. */
+export interface Cursor {
+  wake: (() => void) | undefined;
+  /** Its reader has gone. */
+  left: boolean;
+}
+
+/**
+ * What an instance knows of the end of one followed log: its newest entries, without a gap, and who waits for more. Everything here
+ * is what was committed, never what was announced.
+ */
+export class Tail {
+  readonly cursors = new Set<Cursor>();
+  readonly #limits: { readonly entries: number; readonly bytes: number };
+  #ring: Entry[] = [];
+  #bytes = 0;
+  /** Of the newest entry that is known; 0 while none is. */
+  #last = 0;
+  #version = 0;
+
+  constructor(limits: { readonly entries: number; readonly bytes: number }) {
+    this.#limits = limits;
+  }
+
+  /** Of the newest entry that is known; 0 while none is. */
+  get last(): number {
+    return this.#last;
+  }
+
+  /** Grows with each change: who has seen one waits for the next. */
+  get version(): number {
+    return this.#version;
+  }
+
+  /** Where a reader of `position` stands: the entry, `"end"` if it isn't known to exist yet, `"behind"` if it must be read. */
+  at(position: number): Entry | "behind" | "end" {
+    if (this.#last === 0) return "behind";
+    if (position > this.#last) return "end";
+    return this.#ring[position - (this.#last - this.#ring.length + 1)] ?? "behind";
+  }
+
+  /** Takes in entries, and wakes the readers if any is new. False: there is a gap before them, and they were left out. */
+  absorb(entries: readonly Entry[]): boolean {
+    const fresh = entries.filter(({ position }) => position > this.#last);
+    const [first] = fresh;
+    if (first === undefined) return true;
+    if (this.#last > 0 && first.position !== this.#last + 1) return false;
+    for (const entry of fresh) {
+      this.#ring.push(entry);
+      this.#bytes += entry.size;
+      this.#last = entry.position;
+    }
+    this.#trim();
+    this.wake();
+    return true;
+  }
+
+  /** Forgets all but where the log ends; the readers page up to there on their own. */
+  jump(position: number): void {
+    this.#ring = [];
+    this.#bytes = 0;
+    this.#last = position;
+    this.wake();
+  }
+
+  wake(): void {
+    this.#version++;
+    for (const cursor of this.cursors) cursor.wake?.();
+  }
+
+  /** Resolves when the tail is no longer as it was at `version`, or the cursor is woken by its owner. */
+  async changed(cursor: Cursor, version: number): Promise<void> {
+    if (version !== this.#version) return;
+    await new Promise<void>((resolve) => {
+      cursor.wake = resolve;
+    });
+    cursor.wake = undefined;
+  }
+
+  #trim(): void {
+    while (this.#ring.length > this.#limits.entries || (this.#ring.length > 1 && this.#bytes > this.#limits.bytes)) {
+      this.#bytes -= this.#ring.shift()?.size ?? 0;
+    }
+  }
+}
