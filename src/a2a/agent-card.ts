@@ -1,5 +1,14 @@
-import { fromJson, type JsonObject } from "@bufbuild/protobuf";
-import { type AgentCard, type AgentCardJson, AgentCardSchema, type AgentInterfaceJson, type SecuritySchemeJson } from "./types.js";
+import { decodeJson } from "./codec.js";
+import {
+  type AgentCard,
+  type AgentCardJson,
+  AgentCardSchema,
+  type AgentExtensionJson,
+  type AgentInterfaceJson,
+  type AgentProviderJson,
+  type AgentSkillJson,
+  type SecuritySchemeJson,
+} from "./types.js";
 
 /** One base for the URIs of our own extensions and bindings. */
 const OUR_URI = "urn:nuncio:";
@@ -11,9 +20,20 @@ export const SKILL_EXTENSION = `${OUR_URI}extension:skill:v1`;
 export const DEDUPLICATION_EXTENSION = `${OUR_URI}extension:message-id:v1`;
 
 /** What an agent says of itself; everything else of its card is derived. */
-export type CardFacts = Pick<AgentCardJson, "name" | "description" | "version" | "provider" | "documentationUrl" | "iconUrl" | "defaultInputModes" | "defaultOutputModes" | "skills"> & {
-  readonly extensions: readonly { readonly uri: string; readonly description: string; readonly required: boolean; readonly params?: JsonObject | undefined }[];
-};
+export interface CardFacts {
+  readonly name: string;
+  readonly description: string;
+  readonly version: string;
+  readonly provider?: AgentProviderJson | undefined;
+  readonly documentationUrl?: string | undefined;
+  readonly iconUrl?: string | undefined;
+  /** Default: text and JSON. */
+  readonly defaultInputModes?: readonly string[] | undefined;
+  readonly defaultOutputModes?: readonly string[] | undefined;
+  /** Default: one, made of name and description. */
+  readonly skills: readonly AgentSkillJson[];
+  readonly extensions: readonly AgentExtensionJson[];
+}
 
 /** What is mounted and wired. */
 export interface CardContext {
@@ -31,17 +51,22 @@ const DEFAULT_MODES = ["text/plain", "application/json"];
 
 /** The Agent Card (§4.4.1): derived from what is really mounted, so that it can't promise what the server refuses. */
 export function deriveAgentCard(facts: CardFacts, context: CardContext): AgentCard {
-  const { extensions, skills, ...said } = facts;
-  const { streaming, pushNotifications, extendedAgentCard } = context.capabilities;
-  return fromJson(AgentCardSchema, {
-    ...defined(said),
-    defaultInputModes: facts.defaultInputModes ?? DEFAULT_MODES,
-    defaultOutputModes: facts.defaultOutputModes ?? DEFAULT_MODES,
+  const { name, description, version, provider, documentationUrl, iconUrl, extensions } = facts;
+  const json: AgentCardJson = {
+    name,
+    description,
+    version,
+    ...(provider === undefined ? {} : { provider }),
+    ...(documentationUrl === undefined ? {} : { documentationUrl }),
+    ...(iconUrl === undefined ? {} : { iconUrl }),
+    defaultInputModes: [...(facts.defaultInputModes ?? DEFAULT_MODES)],
+    defaultOutputModes: [...(facts.defaultOutputModes ?? DEFAULT_MODES)],
     skills: skillsOf(facts),
     supportedInterfaces: interfacesOf(context),
-    capabilities: { streaming, pushNotifications, extendedAgentCard, extensions: extensions.map(({ params, ...one }) => ({ ...one, ...(params === undefined ? {} : { params }) })) },
+    capabilities: { ...context.capabilities, extensions: [...extensions] },
     ...securityOf(context.securitySchemes),
-  });
+  };
+  return decodeJson(AgentCardSchema, json);
 }
 
 /** In order of preference (§8.3.1). */
@@ -61,10 +86,13 @@ function interfacesOf({ origin, path, tenant, versions }: CardContext): AgentInt
 }
 
 /** REQUIRED lists and strings are never empty: a skill is made if there is none, names and tags default to the id. */
-function skillsOf({ name, description, skills = [] }: CardFacts): NonNullable<AgentCardJson["skills"]> {
-  const id = (name ?? "").toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "") || "main";
-  if (skills.length === 0) return [{ id, name: name ?? id, description: description ?? "", tags: [id] }];
-  return skills.map((skill) => ({ ...defined(skill), name: skill.name ?? skill.id ?? "", tags: skill.tags === undefined || skill.tags.length === 0 ? [skill.id ?? ""] : skill.tags }));
+function skillsOf({ name, description, skills }: CardFacts): AgentSkillJson[] {
+  const slug = name.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "") || "main";
+  if (skills.length === 0) return [{ id: slug, name, description, tags: [slug] }];
+  return skills.map((skill) => {
+    const { id = slug, tags = [] } = skill;
+    return { ...skill, id, name: skill.name ?? id, tags: tags.length === 0 ? [id] : tags };
+  });
 }
 
 /** Any of the schemes will do (§4.5). */
@@ -72,8 +100,4 @@ function securityOf(schemes: CardContext["securitySchemes"]): Pick<AgentCardJson
   const names = Object.keys(schemes);
   if (names.length === 0) return {};
   return { securitySchemes: { ...schemes }, securityRequirements: names.map((name) => ({ schemes: { [name]: { list: [] } } })) };
-}
-
-function defined<T extends object>(value: T): T {
-  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as T; // only absent members go
 }

@@ -1,0 +1,44 @@
+import { type ParseArgsConfig, parseArgs } from "node:util";
+import { UsageError } from "./usage.js";
+
+type Options = NonNullable<ParseArgsConfig["options"]>;
+
+/** The options that every call takes. */
+export const callOptions = {
+  binding: { type: "string" },
+  header: { type: "string", multiple: true },
+  timeout: { type: "string" },
+  json: { type: "boolean" },
+} as const satisfies Options;
+
+/** Reads a command's arguments. @throws UsageError. */
+export function readArguments<const O extends Options>(args: readonly string[], options: O, usage: string, positionals: { min: number; max: number }) {
+  const read = parse(args, options, usage);
+  if (read.positionals.length < positionals.min || read.positionals.length > positionals.max) throw new UsageError(`Usage: ${usage}`);
+  return read;
+}
+
+function parse<const O extends Options>(args: readonly string[], options: O, usage: string) {
+  try {
+    return parseArgs({ args: [...args], options, allowPositionals: true, strict: true });
+  } catch (error) {
+    const first = error instanceof Error ? (error.message.split(/[.\n]/)[0] ?? "") : String(error);
+    throw new UsageError(`${first}. Usage: ${usage}`);
+  }
+}
+
+/** A whole number of an option. @throws UsageError. */
+export function wholeNumber(name: string, text: string | undefined, range: { min: number; max: number }): number | undefined {
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  if (text.trim() !== "" && Number.isInteger(value) && value >= range.min && value <= range.max) return value;
+  throw new UsageError(`--${name} must be a whole number from ${range.min} to ${range.max}, not ${JSON.stringify(text)}`);
+}
+
+/** @throws UsageError for what isn't an http(s) URL. */
+export function urlOf(text: string): URL {
+  const written = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`;
+  const url = URL.canParse(written) ? new URL(written) : undefined;
+  if (url !== undefined && (url.protocol === "http:" || url.protocol === "https:")) return url;
+  throw new UsageError(`${JSON.stringify(text)} isn't the URL of an agent; write something like http://localhost:8080`);
+}

@@ -1,0 +1,26 @@
+import { AgentCardSchema } from "../a2a/types.js";
+import { callOptions, readArguments } from "./arguments.js";
+import { peerOf } from "./peer.js";
+import type { Output } from "./terminal.js";
+
+/** `nuncio card URL`: what an agent says of itself. */
+export async function card(args: readonly string[], output: Output): Promise<number> {
+  const { values, positionals } = readArguments(args, callOptions, "nuncio card URL [--json]", { min: 1, max: 1 });
+  await using peer = await peerOf(positionals[0] ?? "", values);
+  if (values.json) {
+    output.json(AgentCardSchema, peer.card);
+    return 0;
+  }
+  const { name, version, description, supportedInterfaces, skills, capabilities, securitySchemes } = peer.card;
+  output.line(`${name} ${version}\n${description}\n`);
+  for (const { protocolBinding, protocolVersion, url, tenant } of supportedInterfaces) {
+    output.line(`  ${protocolBinding} ${protocolVersion}  ${url}${tenant === "" ? "" : `  tenant ${tenant}`}`);
+  }
+  output.line("\nSkills");
+  for (const skill of skills) output.line(`  ${skill.id}  ${skill.description}`);
+  const can = Object.entries({ streaming: capabilities?.streaming, "push notifications": capabilities?.pushNotifications, "extended card": capabilities?.extendedAgentCard });
+  output.line(`\n${can.map(([what, yes]) => `${what}: ${yes ? "yes" : "no"}`).join(", ")}`);
+  const schemes = Object.keys(securitySchemes);
+  output.line(`authentication: ${schemes.length === 0 ? "none" : schemes.join(" or ")}`);
+  return 0;
+}

@@ -1,0 +1,37 @@
+import type { BindingName } from "../client/choose-interface.js";
+import type { Peer } from "../client/peer.js";
+import { connect } from "../connect.js";
+import { urlOf, wholeNumber } from "./arguments.js";
+import { UsageError } from "./usage.js";
+
+const BINDINGS: readonly BindingName[] = ["jsonrpc", "http-json", "grpc", "grpc-web", "connect"];
+
+interface CallArguments {
+  readonly binding?: string | undefined;
+  readonly header?: readonly string[] | undefined;
+  readonly timeout?: string | undefined;
+}
+
+/** Connects as the options say. @throws UsageError, CallError. */
+export async function peerOf(target: string, { binding, header = [] }: CallArguments): Promise<Peer> {
+  return connect(urlOf(target), { bindings: binding === undefined ? undefined : [bindingOf(binding)], headers: Object.fromEntries(header.map(headerOf)) });
+}
+
+/** `--timeout`, in milliseconds. */
+export function timeoutOf({ timeout }: CallArguments): { timeoutMs?: number } {
+  const seconds = wholeNumber("timeout", timeout, { min: 1, max: 86_400 });
+  return seconds === undefined ? {} : { timeoutMs: seconds * 1_000 };
+}
+
+function bindingOf(name: string): BindingName {
+  const binding = BINDINGS.find((one) => one === name);
+  if (binding === undefined) throw new UsageError(`--binding must be one of ${BINDINGS.join(", ")}, not ${JSON.stringify(name)}`);
+  return binding;
+}
+
+function headerOf(text: string): [string, string] {
+  const colon = text.indexOf(":");
+  const [name, value] = [text.slice(0, Math.max(colon, 0)).trim(), text.slice(colon + 1).trim()];
+  if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name) || /[\r\n]/.test(value)) throw new UsageError(`--header must be "name: value", not ${JSON.stringify(text)}`);
+  return [name.toLowerCase(), value];
+}

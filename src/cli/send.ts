@@ -1,0 +1,71 @@
+import { create } from "@bufbuild/protobuf";
+import { isInterrupted } from "../a2a/task-state.js";
+import { SendMessageResponseSchema, StreamResponseSchema, TaskState } from "../a2a/types.js";
+import type { Peer, SendOptions } from "../client/peer.js";
+import type { Reply } from "../client/reply.js";
+import { callOptions, readArguments } from "./arguments.js";
+import { peerOf, timeoutOf } from "./peer.js";
+import { type Output, partsText, stateText } from "./terminal.js";
+import { printEvents } from "./watch.js";
+
+const USAGE = 'nuncio send URL "text" [--stream] [--task ID] [--context ID] [--skill ID] [--no-wait] [--binding NAME] [--json]';
+
+/** `nuncio send URL TEXT`: sends, waits, and prints the answer. */
+export async function send(args: readonly string[], output: Output): Promise<number> {
+  const options = { ...callOptions, stream: { type: "boolean" }, task: { type: "string" }, context: { type: "string" }, skill: { type: "string" }, "no-wait": { type: "boolean" } } as const;
+  const { values, positionals } = readArguments(args, options, USAGE, { min: 2, max: 2 });
+  const [target = "", text = ""] = positionals;
+  await using peer = await peerOf(target, values);
+  const how: SendOptions = { taskId: values.task, contextId: values.context, skill: values.skill, returnImmediately: values["no-wait"], ...timeoutOf(values) };
+  return values.stream ? streamed(peer, text, how, { output, json: values.json ?? false, target }) : whole(peer, text, how, { output, json: values.json ?? false, target });
+}
+
+interface Printing {
+  readonly output: Output;
+  readonly json: boolean;
+  readonly target: string;
+}
+
+async function whole(peer: Peer, text: string, how: SendOptions, { output, json, target }: Printing): Promise<number> {
+  const stop = output.spin(`waiting for ${peer.card.name}`);
+  const reply = await peer.send(text, how).finally(stop);
+  if (json) {
+    const payload = reply.task === undefined ? messagePayload(reply) : { case: "task" as const, value: reply.task };
+    output.json(SendMessageResponseSchema, create(SendMessageResponseSchema, payload === undefined ? {} : { payload }));
+    return 0;
+  }
+  output.line(partsText(reply.parts).trim());
+  footer(reply, { output, target });
+  return 0;
+}
+
+async function streamed(peer: Peer, text: string, how: SendOptions, { output, json, target }: Printing): Promise<number> {
+  const events = peer.stream(text, how);
+  if (json) {
+    let failed = false;
+    for await (const { payload, state } of events) {
+      output.json(StreamResponseSchema, create(StreamResponseSchema, { payload }));
+      failed = endedBadly(state);
+    }
+    return failed ? 1 : 0;
+  }
+  const last = await printEvents(events, output, `waiting for ${peer.card.name}`);
+  if (last?.task !== undefined) footer({ task: last.task, state: last.state }, { output, target });
+  return endedBadly(last?.state) ? 1 : 0;
+}
+
+export function endedBadly(state: TaskState | undefined): boolean {
+  return state === TaskState.FAILED || state === TaskState.REJECTED || state === TaskState.CANCELED;
+}
+
+function messagePayload({ message }: Reply) {
+  return message === undefined ? undefined : { case: "message" as const, value: message };
+}
+
+/** What one may do next; on a terminal, and where the task isn't over. */
+function footer({ task, state }: Pick<Reply, "task" | "state">, { output, target }: Pick<Printing, "output" | "target">): void {
+  if (task === undefined || state === TaskState.COMPLETED) return;
+  output.line(`\n${stateText(state, output.color)}  task ${task.id}`);
+  if (state !== undefined && isInterrupted(state)) output.line(`Answer with: nuncio send ${target} "…" --task ${task.id}`);
+  else output.line(`See it with: nuncio task watch ${target} ${task.id}`);
+}

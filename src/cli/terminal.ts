@@ -1,0 +1,103 @@
+import type { DescMessage, Message } from "@bufbuild/protobuf";
+import { encodeJson } from "../a2a/codec.js";
+import { contentOf } from "../a2a/content.js";
+import { type Artifact, type Part, type Task, TaskState } from "../a2a/types.js";
+import { type Runtime, systemRuntime, type Timer } from "../runtime/runtime.js";
+
+/** Where a command writes. */
+export interface Output {
+  /** A line of the result. */
+  line(text: string): void;
+  /** Text without a line break: what grows. */
+  write(text: string): void;
+  /** A message as ProtoJSON, on one line. */
+  json(schema: DescMessage, message: Message): void;
+  /** Shows that something is going on, on a terminal only; gives what stops it. */
+  spin(label: string): () => void;
+  readonly color: boolean;
+}
+
+const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+const FRAME_MS = 80;
+
+export function createOutput(stdout: NodeJS.WriteStream, stderr: NodeJS.WriteStream, runtime: Runtime = systemRuntime): Output {
+  const color = stdout.isTTY === true && process.env["NO_COLOR"] === undefined;
+  return {
+    color,
+    line: (text) => void stdout.write(`${text}\n`),
+    write: (text) => void stdout.write(text),
+    json: (schema, message) => void stdout.write(`${JSON.stringify(encodeJson(schema, message))}\n`),
+    spin: (label) => (stderr.isTTY === true ? spinner(stderr, runtime, label) : () => {}),
+  };
+}
+
+function spinner(stderr: NodeJS.WriteStream, runtime: Runtime, label: string): () => void {
+  let frame = 0;
+  let timer: Timer | undefined;
+  const draw = (): void => {
+    stderr.write(`\r${FRAMES[frame++ % FRAMES.length]} ${label}`);
+    timer = runtime.after(FRAME_MS, draw);
+  };
+  draw();
+  return () => {
+    timer?.cancel();
+    stderr.write(`\r\x1b[K`);
+  };
+}
+
+const COLORS: Readonly<Partial<Record<TaskState, number>>> = {
+  [TaskState.COMPLETED]: 32,
+  [TaskState.FAILED]: 31,
+  [TaskState.REJECTED]: 31,
+  [TaskState.CANCELED]: 33,
+  [TaskState.INPUT_REQUIRED]: 36,
+  [TaskState.AUTH_REQUIRED]: 36,
+};
+
+/** A state as a person reads it. */
+export function stateText(state: TaskState | undefined, color: boolean): string {
+  const name = TaskState[state ?? TaskState.UNSPECIFIED] ?? String(state);
+  const code = COLORS[state ?? TaskState.UNSPECIFIED];
+  return color && code !== undefined ? `\x1b[${code}m${name}\x1b[0m` : name;
+}
+
+/** Parts as a person reads them: text as it is, data as JSON, files by what is known of them. */
+export function partsText(parts: readonly Part[]): string {
+  return parts.map(partText).join("");
+}
+
+function partText(part: Part): string {
+  const { content, filename, mediaType } = part;
+  const what = [filename, mediaType].filter((text) => text !== "").join(", ");
+  switch (content.case) {
+    case "text":
+      return content.value;
+    case "data":
+      return `\n${JSON.stringify(contentOf([part]).data, null, 2)}\n`;
+    case "url":
+      return `\n[${content.value}${what === "" ? "" : ` (${what})`}]\n`;
+    case "raw":
+      return `\n[${content.value.length} bytes${what === "" ? "" : ` (${what})`}]\n`;
+    default:
+      return "";
+  }
+}
+
+/** A task as a person reads it. */
+export function taskText(task: Task, color: boolean): string {
+  const { status } = task;
+  const seconds = status?.timestamp === undefined ? undefined : new Date(Number(status.timestamp.seconds) * 1_000 + Math.floor(status.timestamp.nanos / 1e6)).toISOString();
+  const said = status?.message === undefined ? "" : partsText(status.message.parts);
+  return [
+    `task     ${task.id}`,
+    `context  ${task.contextId}`,
+    `state    ${stateText(status?.state, color)}${seconds === undefined ? "" : ` since ${seconds}`}`,
+    ...(said === "" ? [] : [`says     ${said}`]),
+    ...task.history.map((message) => `${message.role === 1 ? "user " : "agent"}    ${partsText(message.parts)}`),
+    ...task.artifacts.map(artifactText),
+  ].join("\n");
+}
+
+function artifactText({ artifactId, name, parts }: Artifact): string {
+  return `artifact ${name === "" ? artifactId : `${name} (${artifactId})`}\n${partsText(parts).trim()}`;
+}
