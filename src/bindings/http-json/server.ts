@@ -1,4 +1,4 @@
-import { A2AError, errorRow } from "../../a2a/errors.js";
+import { A2AError } from "../../a2a/errors.js";
 import type { ProtocolVersion } from "../../a2a/protocol-version.js";
 import {
   type BindingContext,
@@ -13,10 +13,10 @@ import { parseJson } from "../json.js";
 import { A2A_JSON, acceptedType, JSON_TYPE, mediaTypeOf } from "../media-type.js";
 import { negotiateVersion, readServiceParameters } from "../service-parameters.js";
 import { type EventWriter, eventFrames, streamHeaders } from "../sse.js";
-import { errorHeaders, refusalOf } from "../wire-error.js";
+import { refusalOf } from "../wire-error.js";
 import { createRouter, type Match, routesOf } from "./http-rule.js";
 import { decodeSegment, readHttpRequest } from "./request.js";
-import { statusText } from "./status.js";
+import { refusal, statusText } from "./status.js";
 
 /** The HTTP+JSON binding (§11): the routes of the descriptor, below one path. */
 export function createHttpJsonBinding(context: BindingContext): WireBinding {
@@ -83,19 +83,7 @@ export function createHttpJsonBinding(context: BindingContext): WireBinding {
     return { status: 200, headers: streamHeaders, body: eventFrames(stream, writer, context, signal) };
   }
 
-  function refuse(error: A2AError, headers: Headers): WireResponse {
-    const { http: status } = errorRow(error.reason);
-    const { allow } = error.metadata;
-    return {
-      status,
-      headers: {
-        "content-type": acceptedType(headers),
-        ...errorHeaders(error, status, context.challenges),
-        ...(allow !== undefined && { allow }),
-      },
-      body: statusText(error),
-    };
-  }
+  const refuse = (error: A2AError, headers: Headers) => refusal(error, headers, context.challenges);
 
   return {
     handle: (request) =>

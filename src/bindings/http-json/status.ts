@@ -1,5 +1,8 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { type A2AError, errorDetails, errorRow } from "../../a2a/errors.js";
+import type { WireResponse } from "../binding.js";
+import { acceptedType } from "../media-type.js";
+import { errorHeaders } from "../wire-error.js";
 
 const grpcNames = [
   "OK",
@@ -31,4 +34,19 @@ export function statusText(error: A2AError): string {
     message: error.message,
   };
   return JSON.stringify({ error: details.length > 0 ? { ...status, details } : status });
+}
+
+/** The whole answer for an error. Also for what lies at no binding's path. */
+export function refusal(error: A2AError, headers: Headers, challenges: readonly string[] = []): WireResponse {
+  const { http: status } = errorRow(error.reason);
+  const { allow } = error.metadata;
+  return {
+    status,
+    headers: {
+      "content-type": acceptedType(headers),
+      ...errorHeaders(error, status, challenges),
+      ...(allow !== undefined && { allow }),
+    },
+    body: statusText(error),
+  };
 }

@@ -1,0 +1,140 @@
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { A2AError } from "../a2a/errors.js";
+import type { WireBinding, WireRequest, WireResponse } from "../bindings/binding.js";
+import { refusal } from "../bindings/http-json/status.js";
+import { refusalOf } from "../bindings/wire-error.js";
+import type { Logger } from "../runtime/logger.js";
+import type { Runtime } from "../runtime/runtime.js";
+import { headersOf, isGone, splitTarget } from "./http.js";
+import { writeFrames } from "./write-frames.js";
+
+export interface BindingRoutesOptions {
+  readonly jsonRpc?: WireBinding | undefined;
+  readonly httpJson?: WireBinding | undefined;
+  /** The one base path: JSON-RPC at it, HTTP+JSON below it. Default `/a2a`. */
+  readonly path?: string | undefined;
+  /** Largest request body, in bytes. */
+  readonly maxBodyBytes: number;
+  readonly runtime: Runtime;
+  readonly logger: Logger;
+}
+
+/**
+ * Mounts the bindings in a scope of its own: bodies arrive there as they were sent, and whatever fails is answered in the shape of the
+ * binding whose path it is. Gives the answer for everything else.
+ */
+export function addBindings(
+  app: FastifyInstance,
+  options: BindingRoutesOptions,
+): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
+  const base = (options.path ?? "/a2a").replace(/\/+$/, "");
+  const binding = bindingByPath(base, options);
+
+  async function answer(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const { path } = splitTarget(request.raw.url ?? "/");
+    const at = binding(path);
+    if (at === undefined)
+      return send(
+        reply,
+        refusal(new A2AError("METHOD_NOT_FOUND", "There is nothing at this path"), headersOf(request.raw)),
+      );
+    return send(reply, await at.handle(wireRequest(request, reply, path.slice(base.length) || "/")));
+  }
+
+  app.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser("*", { parseAs: "buffer", bodyLimit: options.maxBodyBytes }, (_request, body, done) =>
+      done(null, body),
+    );
+    scope.setErrorHandler((error: FastifyError, request, reply) => {
+      const { path } = splitTarget(request.raw.url ?? "/");
+      const refused = refusedByFastify(error) ?? refusalOf(error, options);
+      const headers = headersOf(request.raw);
+      // Fastify would close at once, and the reset would overtake the answer while the caller still sends.
+      reply.removeHeader("connection");
+      return send(reply, binding(path)?.refuse(refused, headers) ?? refusal(refused, headers));
+    });
+    if (options.jsonRpc !== undefined)
+      for (const url of new Set([base || "/", `${base}/`])) scope.all(url, { exposeHeadRoute: false }, answer);
+    if (options.httpJson !== undefined) scope.all(`${base}/*`, { exposeHeadRoute: false }, answer);
+  });
+  return answer;
+}
+
+/** JSON-RPC has the base path itself, with or without a slash; HTTP+JSON what is below. */
+function bindingByPath(
+  base: string,
+  { jsonRpc, httpJson }: BindingRoutesOptions,
+): (path: string) => WireBinding | undefined {
+  return (path) => {
+    if (path === base || path === `${base}/`) return jsonRpc;
+    return path.startsWith(`${base}/`) ? httpJson : undefined;
+  };
+}
+
+function wireRequest(request: FastifyRequest, reply: FastifyReply, path: string): WireRequest {
+  const { raw } = request;
+  const headers = headersOf(raw);
+  const { path: whole, query } = splitTarget(raw.url ?? "/");
+  return {
+    method: request.method,
+    path,
+    query: new URLSearchParams(query),
+    headers,
+    body: request.body instanceof Uint8Array ? request.body : new Uint8Array(),
+    auth: {
+      headers,
+      url: urlOf(request, query === "" ? whole : `${whole}?${query}`),
+      remoteAddress: request.ip,
+      original: request,
+    },
+    signal: goneSignal(reply),
+  };
+}
+
+/** A caller may send any Host; one that is no host is none. */
+function urlOf(request: FastifyRequest, target: string): URL {
+  const { protocol, host } = request;
+  return URL.canParse(`${protocol}://${host}${target}`)
+    ? new URL(`${protocol}://${host}${target}`)
+    : new URL("http://unknown.invalid/");
+}
+
+/** Aborts when the caller has gone: the *response* closes before it is finished. (The request closes as soon as its body is read.) */
+function goneSignal(reply: FastifyReply): AbortSignal {
+  const controller = new AbortController();
+  const response = reply.raw;
+  response.once("close", () => {
+    if (!response.writableFinished) controller.abort();
+  });
+  if (isGone(response)) controller.abort();
+  return controller.signal;
+}
+
+/** Sends what a binding answered. */
+export async function send(reply: FastifyReply, { status, headers, body }: WireResponse): Promise<FastifyReply> {
+  // As bytes: to a text Fastify would add a charset, which JSON's media types don't have.
+  if (typeof body === "string") return reply.code(status).headers(headers).send(Buffer.from(body));
+  if (body instanceof Uint8Array) return reply.code(status).headers(headers).send(body);
+  reply.hijack();
+  reply.raw.statusCode = status;
+  for (const [name, value] of Object.entries({ ...reply.getHeaders(), ...headers })) {
+    if (value !== undefined) reply.raw.setHeader(name, value);
+  }
+  await writeFrames(body, reply.raw);
+  return reply;
+}
+
+/** What Fastify found wrong before a binding saw the request. `undefined`: that was us. */
+function refusedByFastify(error: FastifyError): A2AError | undefined {
+  switch (error.code) {
+    case "FST_ERR_CTP_BODY_TOO_LARGE":
+      return new A2AError("REQUEST_TOO_LARGE");
+    case "FST_ERR_CTP_INVALID_MEDIA_TYPE":
+      return new A2AError("CONTENT_TYPE_NOT_SUPPORTED");
+    default:
+      return error.statusCode !== undefined && error.statusCode < 500
+        ? new A2AError("INVALID_REQUEST", undefined, { cause: error })
+        : undefined;
+  }
+}

@@ -1,0 +1,105 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { SecureContextOptions } from "node:tls";
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
+import { A2AError } from "../a2a/errors.js";
+import { refusal } from "../bindings/http-json/status.js";
+import { refusalOf } from "../bindings/wire-error.js";
+import { addCardRoutes, type CardRouteOptions } from "./card-route.js";
+import { addBindings, type BindingRoutesOptions, send } from "./fastify.js";
+import { type AnyRequest, type AnyResponse, headersOf, splitTarget } from "./http.js";
+import { createOnePort, type OnePortOptions } from "./one-port.js";
+
+/** A binding that speaks to the socket itself, on paths of its own: gRPC and its relatives. */
+export interface RpcMount {
+  owns(path: string): boolean;
+  handle(request: AnyRequest, response: AnyResponse): void;
+}
+
+export interface HostOptions extends BindingRoutesOptions, CardRouteOptions, Omit<OnePortOptions, "onRequest" | "tls"> {
+  readonly rpc?: RpcMount | undefined;
+  /** Whether the server can do its work (`/readyz`). Default: yes. */
+  ready?: (() => Promise<boolean>) | undefined;
+  /** Aborted by `drain`; the bindings were given its signal. */
+  readonly draining: AbortController;
+  readonly tls?: SecureContextOptions | undefined;
+  /** Whose `X-Forwarded-*` are believed: addresses or networks. Default: nobody's. */
+  readonly trustedProxies?: readonly string[] | undefined;
+  /** Mounts more routes: metrics, keys, a console. */
+  routes?: ((app: FastifyInstance) => void) | undefined;
+}
+
+/** All bindings on one port. */
+export interface Host {
+  /** Listens, and resolves with the port, which is a free one for 0. @throws the system's error if it can't. */
+  listen(address: { readonly port: number; readonly host: string }): Promise<{ readonly port: number }>;
+  /**
+   * Stops accepting, refuses new requests as DRAINING, ends event streams at the next frame, waits for what else is open, and destroys it
+   * at the deadline. After that nothing keeps the process alive. May be called again with less time.
+   */
+  drain(deadlineMs: number): Promise<void>;
+  /** Drains with no time to spare. */
+  close(): Promise<void>;
+}
+
+/** Builds the server: one Fastify instance behind both HTTP versions. */
+export async function createHost(options: HostOptions): Promise<Host> {
+  const app = fastify({
+    forceCloseConnections: false,
+    exposeHeadRoutes: false,
+    trustProxy: options.trustedProxies === undefined ? false : [...options.trustedProxies],
+    routerOptions: { maxParamLength: Number.MAX_SAFE_INTEGER },
+    frameworkErrors: (error, request, reply) =>
+      refuse(new A2AError("INVALID_REQUEST", "The URL is malformed", { cause: error }), request, reply),
+  });
+  app.setErrorHandler((error, request, reply) => refuse(refusalOf(error, options), request, reply));
+  app.setNotFoundHandler(addBindings(app, options));
+  addCardRoutes(app, options);
+  addHealthRoutes(app, options);
+  options.routes?.(app);
+  await app.ready();
+
+  const port = createOnePort({
+    ...options,
+    onRequest(request, response) {
+      const { path } = splitTarget(request.url ?? "/");
+      if (options.rpc?.owns(path) === true) options.rpc.handle(request, response);
+      else app.routing(...asHttp1(request, response));
+    },
+  });
+
+  async function drain(deadlineMs: number): Promise<void> {
+    options.draining.abort();
+    await port.drain(deadlineMs);
+    await app.close(); // last: from here on Fastify would answer in words of its own
+  }
+  return {
+    listen: async (address) => ({ port: await port.listen(address) }),
+    drain,
+    close: () => drain(0),
+  };
+}
+
+function addHealthRoutes(app: FastifyInstance, { ready, draining }: HostOptions): void {
+  app.get("/healthz", (_request, reply) => sendStatus(reply, 200, "ok"));
+  app.get("/readyz", async (_request, reply) => {
+    if (draining.signal.aborted) return sendStatus(reply, 503, "draining");
+    const isReady = ready === undefined || (await ready().catch(() => false));
+    return isReady ? sendStatus(reply, 200, "ready") : sendStatus(reply, 503, "not ready");
+  });
+}
+
+function sendStatus(reply: FastifyReply, code: number, status: string): FastifyReply {
+  return reply
+    .code(code)
+    .header("content-type", "application/json")
+    .send(Buffer.from(JSON.stringify({ status })));
+}
+
+function refuse(error: A2AError, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  return send(reply, refusal(error, headersOf(request.raw)));
+}
+
+/** Fastify serves HTTP/2's compatible objects as they are; only its types know one version at a time. */
+function asHttp1(request: AnyRequest, response: AnyResponse): [IncomingMessage, ServerResponse] {
+  return [request as IncomingMessage, response as ServerResponse];
+}

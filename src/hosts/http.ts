@@ -1,0 +1,38 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
+
+/** A request of either HTTP version. */
+export type AnyRequest = IncomingMessage | Http2ServerRequest;
+/** A response of either HTTP version. */
+export type AnyResponse = ServerResponse | Http2ServerResponse;
+
+/** Whether a response is one of HTTP/2. */
+export function isHttp2(response: AnyResponse): response is Http2ServerResponse {
+  return "stream" in response;
+}
+
+/** Whether nobody can get this response any more. */
+export function isGone(response: AnyResponse): boolean {
+  return isHttp2(response) ? response.stream.destroyed : response.destroyed;
+}
+
+/** The path and the query of a request target, as they were sent: in origin or absolute form. */
+export function splitTarget(target: string): { readonly path: string; readonly query: string } {
+  const [withoutFragment = ""] = target.split("#", 1);
+  const origin = /^https?:\/\/[^/?]*/i.exec(withoutFragment)?.[0] ?? "";
+  const rest = withoutFragment.slice(origin.length);
+  const mark = rest.indexOf("?");
+  const path = mark < 0 ? rest : rest.slice(0, mark);
+  return { path: path === "" ? "/" : path, query: mark < 0 ? "" : rest.slice(mark + 1) };
+}
+
+/** The headers as they came. A name that came several times is one list; HTTP/2's pseudo headers aren't headers. */
+export function headersOf(request: AnyRequest): Headers {
+  const headers = new Headers();
+  const { rawHeaders } = request;
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    const [name = "", value = ""] = rawHeaders.slice(at, at + 2);
+    if (!name.startsWith(":")) headers.append(name, value);
+  }
+  return headers;
+}

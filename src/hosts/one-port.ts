@@ -1,0 +1,204 @@
+import { createServer as createHttp1Server, type Server } from "node:http";
+import {
+  createServer as createHttp2Server,
+  createSecureServer,
+  type Http2SecureServer,
+  type Http2Server,
+  type ServerHttp2Session,
+} from "node:http2";
+import { type AddressInfo, createServer as createTcpServer, type Socket, type Server as TcpServer } from "node:net";
+import type { SecureContextOptions } from "node:tls";
+import type { Runtime, Timer } from "../runtime/runtime.js";
+import { answerClientError } from "./client-error.js";
+import type { AnyRequest, AnyResponse } from "./http.js";
+import { createOpenResponses, type OpenResponses } from "./open-responses.js";
+
+export interface OnePortOptions {
+  readonly onRequest: (request: AnyRequest, response: AnyResponse) => void;
+  readonly runtime: Runtime;
+  /** Key, certificate and the like: then both versions are offered by ALPN. Default: clear text, told apart by the first bytes. */
+  readonly tls?: SecureContextOptions | undefined;
+  /** For the first bytes of a connection, a TLS handshake, and the settings of an HTTP/2 session. Default 10 000. */
+  readonly openingTimeoutMs?: number | undefined;
+  /** For the headers of an HTTP/1.1 request. Default 30 000. */
+  readonly headersTimeoutMs?: number | undefined;
+  /** For the whole of an HTTP/1.1 request, its body included; an answer may take as long as it likes. Default 300 000. */
+  readonly requestTimeoutMs?: number | undefined;
+}
+
+/** One listening port for HTTP/1.1 and HTTP/2. */
+export interface OnePort {
+  /** Resolves with the port, which is a free one for 0. */
+  listen(address: { readonly port: number; readonly host: string }): Promise<number>;
+  /**
+   * Stops accepting, lets what is open end, and destroys at the deadline what hasn't. Connections that are open may still ask until
+   * then, and are told to go away with the answer. Once more: the earlier deadline counts.
+   */
+  drain(deadlineMs: number): Promise<void>;
+}
+
+/** The first bytes of an HTTP/2 connection with prior knowledge (RFC 9113 §3.4). */
+const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+/** Longer than the idle time of the usual load balancers, so that they close and not we. */
+const KEEP_ALIVE_MS = 72_000;
+/** A dead peer is noticed by the kernel. */
+const TCP_KEEP_ALIVE_MS = 60_000;
+const MAX_STREAMS_PER_SESSION = 1_000;
+
+/** Serves both HTTP versions on one port, in clear text or with TLS. */
+export function createOnePort(options: OnePortOptions): OnePort {
+  const { runtime, openingTimeoutMs = 10_000 } = options;
+  const responses = createOpenResponses(runtime);
+  const sockets = new Set<Socket>();
+  const sessions = new Set<ServerHttp2Session>();
+  let closed: Promise<void> | undefined;
+
+  const onRequest = (request: AnyRequest, response: AnyResponse) => {
+    responses.add(request, response);
+    if (closed !== undefined && request.httpVersionMajor === 1) response.setHeader("connection", "close");
+    options.onRequest(request, response);
+  };
+  const onSession = (session: ServerHttp2Session) => {
+    sessions.add(session);
+    session.once("close", () => sessions.delete(session));
+    if (closed !== undefined) session.close();
+    const timer = runtime.after(openingTimeoutMs, () => session.destroy());
+    session.once("remoteSettings", () => timer.cancel());
+    session.once("close", () => timer.cancel());
+  };
+  const onSocket = (socket: Socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+    socket.on("error", () => socket.destroy());
+    socket.setKeepAlive(true, TCP_KEEP_ALIVE_MS);
+  };
+  const server =
+    options.tls === undefined
+      ? clearServer(options, responses, onRequest, onSession)
+      : secureServer(options, options.tls, onRequest, onSession);
+  server.front.on("connection", onSocket);
+  server.front.on("secureConnection", onSocket);
+
+  function stopAccepting(): Promise<void> {
+    runtime.at("drain");
+    for (const session of sessions) session.close();
+    return new Promise((resolve) => {
+      server.front.close(() => resolve());
+    });
+  }
+
+  async function drain(deadlineMs: number): Promise<void> {
+    closed ??= stopAccepting();
+    await responses.ended(deadlineMs);
+    for (const session of sessions) session.destroy();
+    for (const socket of sockets) socket.destroy();
+    server.stop();
+    await closed;
+  }
+
+  return {
+    listen: ({ port, host }) =>
+      new Promise((resolve, reject) => {
+        server.front.once("error", reject);
+        server.front.listen(port, host, () => {
+          server.front.off("error", reject);
+          resolve((server.front.address() as AddressInfo).port);
+        });
+      }),
+    drain,
+  };
+}
+
+interface Listening {
+  readonly front: TcpServer;
+  stop(): void;
+}
+
+/** A TCP server that hands each connection to the HTTP server whose version it speaks; neither of these listens itself. */
+function clearServer(
+  options: OnePortOptions,
+  responses: OpenResponses,
+  onRequest: OnePortOptions["onRequest"],
+  onSession: (session: ServerHttp2Session) => void,
+): Listening {
+  const { runtime, openingTimeoutMs = 10_000, headersTimeoutMs = 30_000, requestTimeoutMs = 300_000 } = options;
+  const http1 = createHttp1Server(
+    {
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      headersTimeout: headersTimeoutMs,
+      requestTimeout: requestTimeoutMs,
+      connectionsCheckingInterval: Math.min(headersTimeoutMs, 5_000),
+    },
+    onRequest,
+  );
+  allowHalfOpen(http1);
+  http1.on("clientError", (error, socket) => answerClientError(error, socket, responses.has(socket)));
+  http1.emit("listening"); // starts the check of its time-outs, which otherwise only listening does
+  const http2 = createHttp2Server({ settings: { maxConcurrentStreams: MAX_STREAMS_PER_SESSION } }, onRequest);
+  http2.on("session", onSession);
+
+  const front = createTcpServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+    const timer = runtime.after(openingTimeoutMs, () => socket.destroy());
+    socket.once("close", () => timer.cancel());
+    handOver(socket, timer, http1, http2, responses);
+  });
+  return { front, stop: () => http1.close() };
+}
+
+/** Reads until it is clear which version a connection speaks: a whole preface, or a byte that differs from it. */
+function handOver(socket: Socket, timer: Timer, http1: Server, http2: Http2Server, responses: OpenResponses): void {
+  let read = Buffer.alloc(0);
+  const onEnd = () => socket.destroy();
+  const onData = (chunk: Buffer) => {
+    read = Buffer.concat([read, chunk]);
+    const compared = Math.min(read.length, PREFACE.length);
+    const same = read.subarray(0, compared).equals(PREFACE.subarray(0, compared));
+    if (same && compared < PREFACE.length) return;
+    timer.cancel();
+    socket.off("data", onData);
+    socket.off("end", onEnd);
+    socket.pause();
+    socket.unshift(read);
+    if (same) {
+      http2.emit("connection", socket);
+    } else {
+      socket.once("end", () => responses.probe(socket));
+      http1.emit("connection", socket);
+      socket.resume();
+    }
+  };
+  socket.on("data", onData);
+  socket.once("end", onEnd);
+}
+
+/** TLS: ALPN says the version; without it, HTTP/1.1. */
+function secureServer(
+  { openingTimeoutMs = 10_000, headersTimeoutMs = 30_000, requestTimeoutMs = 300_000 }: OnePortOptions,
+  tls: SecureContextOptions,
+  onRequest: OnePortOptions["onRequest"],
+  onSession: (session: ServerHttp2Session) => void,
+): Listening {
+  const front: Http2SecureServer = createSecureServer(
+    {
+      ...tls,
+      allowHTTP1: true,
+      handshakeTimeout: openingTimeoutMs,
+      settings: { maxConcurrentStreams: MAX_STREAMS_PER_SESSION },
+    },
+    onRequest,
+  );
+  Object.assign(front, {
+    headersTimeout: headersTimeoutMs,
+    requestTimeout: requestTimeoutMs,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+  });
+  front.on("session", onSession);
+  front.on("tlsClientError", (_error, socket) => socket.destroy());
+  front.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => answerClientError(error, socket, false));
+  return { front, stop: () => undefined };
+}
+
+/** A caller may close its half after the request and still wait for the answer. The property is older than its types. */
+function allowHalfOpen(server: Server): void {
+  Object.assign(server, { httpAllowHalfOpen: true });
+}
