@@ -7,7 +7,7 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^nuncio$/, replacement: source("./src/index.ts") },
-      { find: /^nuncio\/client$/, replacement: source("./src/client/index.ts") },
+      { find: /^nuncio\/client$/, replacement: source("./src/connect.ts") },
       { find: /^nuncio\/types$/, replacement: source("./src/a2a/types.ts") },
     ],
   },

@@ -8,7 +8,9 @@ import type { Runtime } from "./runtime/runtime.js";
 import type { Authenticators } from "./security/authenticators.js";
 
 /** One agent, or several with their own cards below `/agents/<name>`. */
-export type Served = Agent | { readonly agents: Readonly<Record<string, Agent>>; readonly default?: string | undefined };
+export type Served =
+  | Agent
+  | { readonly agents: Readonly<Record<string, Agent>>; readonly default?: string | undefined };
 
 /** How to serve. */
 export interface ServeOptions {
@@ -51,7 +53,10 @@ export interface ServeOptions {
 
 export type ExtendedCardOption =
   | ((principal: Principal, card: AgentCardJson) => AgentCardJson | Promise<AgentCardJson>)
-  | { readonly card: (principal: Principal, card: AgentCardJson) => AgentCardJson | Promise<AgentCardJson>; readonly anonymous?: boolean | undefined };
+  | {
+      readonly card: (principal: Principal, card: AgentCardJson) => AgentCardJson | Promise<AgentCardJson>;
+      readonly anonymous?: boolean | undefined;
+    };
 
 export interface Limits {
   /** Largest request body, on every binding. Default 16 MiB. */

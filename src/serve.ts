@@ -23,7 +23,14 @@ const DEFAULT_BODY_BYTES = 16 * 1024 * 1024;
  * @throws the system's error when the port is taken, and the journal's when it can't be opened.
  */
 export async function serve(served: Served, options: ServeOptions = {}): Promise<Server> {
-  const { port = 8080, host = "127.0.0.1", path = "/a2a", drainMs = 10_000, cancelGraceMs = 5_000, runtime = systemRuntime } = options;
+  const {
+    port = 8080,
+    host = "127.0.0.1",
+    path = "/a2a",
+    drainMs = 10_000,
+    cancelGraceMs = 5_000,
+    runtime = systemRuntime,
+  } = options;
   const agents = servedAgents(served);
   assertGuarded(host, options);
   const logger = options.logger ?? (await defaultLogger());
@@ -67,10 +74,15 @@ export async function serve(served: Served, options: ServeOptions = {}): Promise
     tls: options.tls,
     trustedProxies: options.trustedProxies,
     card: (name) => {
-      const one = name === undefined ? agents.find(({ tenant }) => tenant === "") : agents.find((known) => known.name === name);
+      const one =
+        name === undefined ? agents.find(({ tenant }) => tenant === "") : agents.find((known) => known.name === name);
       return one === undefined ? undefined : JSON.stringify(v1.writeCard(card(one)));
     },
-    agents: () => agents.map(({ name }) => ({ name, cardUrl: `${origin}/agents/${encodeURIComponent(name)}/.well-known/agent-card.json` })),
+    agents: () =>
+      agents.map(({ name }) => ({
+        name,
+        cardUrl: `${origin}/agents/${encodeURIComponent(name)}/.well-known/agent-card.json`,
+      })),
   });
   let listening: { readonly port: number };
   try {
@@ -106,7 +118,8 @@ export async function serve(served: Served, options: ServeOptions = {}): Promise
 }
 
 function mounted(origin: string, path: string, { auth, extendedCard }: ServeOptions) {
-  const schemes = typeof auth === "object" ? Object.entries(auth).map(([name, { scheme }]) => [name, scheme] as const) : [];
+  const schemes =
+    typeof auth === "object" ? Object.entries(auth).map(([name, { scheme }]) => [name, scheme] as const) : [];
   return {
     origin: origin === "" ? "http://127.0.0.1" : origin,
     path,
@@ -116,7 +129,11 @@ function mounted(origin: string, path: string, { auth, extendedCard }: ServeOpti
   };
 }
 
-function bindingContext(handler: Handler, agents: readonly ServedAgent[], { options, logger, draining }: { options: ServeOptions; logger: Logger; draining: AbortController }): BindingContext {
+function bindingContext(
+  handler: Handler,
+  agents: readonly ServedAgent[],
+  { options, logger, draining }: { options: ServeOptions; logger: Logger; draining: AbortController },
+): BindingContext {
   const auth = typeof options.auth === "object" ? options.auth : undefined;
   return {
     handler,
@@ -139,12 +156,21 @@ function decorated(handler: Handler, { use = [] }: ServeOptions): Handler {
 
 function extendedCardOf({ extendedCard }: ServeOptions) {
   if (extendedCard === undefined) return undefined;
-  return typeof extendedCard === "function" ? { card: extendedCard, anonymous: false } : { card: extendedCard.card, anonymous: extendedCard.anonymous ?? false };
+  return typeof extendedCard === "function"
+    ? { card: extendedCard, anonymous: false }
+    : { card: extendedCard.card, anonymous: extendedCard.anonymous ?? false };
 }
 
-async function journalOf({ journal, runtime = systemRuntime }: ServeOptions, logger: Logger): Promise<{ journal: Journal; closeJournal: () => Promise<void> }> {
+async function journalOf(
+  { journal, runtime = systemRuntime }: ServeOptions,
+  logger: Logger,
+): Promise<{ journal: Journal; closeJournal: () => Promise<void> }> {
   if (typeof journal === "object") return { journal, closeJournal: async () => {} };
-  if (journal === undefined) logger.warn({}, 'Tasks are kept in memory and are gone when the process ends; say journal: "sqlite:FILE" to keep them');
+  if (journal === undefined)
+    logger.warn(
+      {},
+      'Tasks are kept in memory and are gone when the process ends; say journal: "sqlite:FILE" to keep them',
+    );
   const { openSqlJournal } = await import("./journal/open.js");
   const opened = await openSqlJournal({ target: journal ?? "memory:", runtime, logger });
   return { journal: opened, closeJournal: () => opened.close() };
@@ -159,7 +185,9 @@ async function defaultLogger(): Promise<Logger> {
 /** A server that others can reach says who may call it. */
 function assertGuarded(host: string, { auth }: ServeOptions): void {
   if (auth !== undefined || isLoopback(host)) return;
-  throw new TypeError(`${host} isn't loopback, so others can reach this server: say who may call it with auth, or auth: "anonymous" if you mean everybody`);
+  throw new TypeError(
+    `${host} isn't loopback, so others can reach this server: say who may call it with auth, or auth: "anonymous" if you mean everybody`,
+  );
 }
 
 function isLoopback(host: string): boolean {

@@ -1,6 +1,6 @@
-import type { Call } from "./a2a/call.js";
-import { around } from "./a2a/around.js";
 import { type CardContext, DEDUPLICATION_EXTENSION, deriveAgentCard, SKILL_EXTENSION } from "./a2a/agent-card.js";
+import { around } from "./a2a/around.js";
+import type { Call } from "./a2a/call.js";
 import { A2AError } from "./a2a/errors.js";
 import type { Handler } from "./a2a/handler.js";
 import { routeByTenant } from "./a2a/route.js";
@@ -24,12 +24,15 @@ export interface ServedAgent {
 /** @throws TypeError for what isn't an agent, and for names that can't be a path. */
 export function servedAgents(served: Served): readonly ServedAgent[] {
   if (isAgent(served)) return [{ name: served.name, tenant: "", agent: served }];
-  if (typeof served !== "object" || served === null || !("agents" in served)) return [{ name: "", tenant: "", agent: definedAgent(served) }];
+  if (typeof served !== "object" || served === null || !("agents" in served))
+    return [{ name: "", tenant: "", agent: definedAgent(served) }];
   const names = Object.keys(served.agents);
   const first = served.default ?? names[0];
-  if (first === undefined || !names.includes(first)) throw new TypeError(`The default agent must be one of ${names.join(", ") || "the agents, and there are none"}`);
+  if (first === undefined || !names.includes(first))
+    throw new TypeError(`The default agent must be one of ${names.join(", ") || "the agents, and there are none"}`);
   return names.map((name) => {
-    if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(name) || RESERVED.has(name)) throw new TypeError(`An agent can't be called ${JSON.stringify(name)}: use letters, digits, - and _`);
+    if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(name) || RESERVED.has(name))
+      throw new TypeError(`An agent can't be called ${JSON.stringify(name)}: use letters, digits, - and _`);
     return { name, tenant: name === first ? "" : name, agent: definedAgent(served.agents[name]) };
   });
 }
@@ -40,7 +43,12 @@ const RESERVED: ReadonlySet<string> = new Set(["v1", "tasks", "message:send", "m
 /** The card of an agent, made of what it says and of what is mounted. */
 export function cardOf({ agent, tenant }: ServedAgent, mounted: Omit<CardContext, "tenant">): AgentCard {
   const { definition, skills } = agent;
-  const facts = { ...definition, version: versionOf(agent), skills: skills.map(skillFacts), extensions: extensionsOf(agent) };
+  const facts = {
+    ...definition,
+    version: versionOf(agent),
+    skills: skills.map(skillFacts),
+    extensions: extensionsOf(agent),
+  };
   const streaming = mounted.capabilities.streaming && definition.capabilities?.streaming !== false;
   return deriveAgentCard(facts, { ...mounted, tenant, capabilities: { ...mounted.capabilities, streaming } });
 }
@@ -48,14 +56,24 @@ export function cardOf({ agent, tenant }: ServedAgent, mounted: Omit<CardContext
 /** What of a skill is the card's. */
 function skillFacts(skill: DefinedSkill): AgentSkillJson {
   const known = AgentSkillSchema.fields.map(({ jsonName }) => jsonName);
-  return Object.fromEntries(Object.entries(skill).filter(([name, value]) => known.includes(name) && value !== undefined));
+  return Object.fromEntries(
+    Object.entries(skill).filter(([name, value]) => known.includes(name) && value !== undefined),
+  );
 }
 
 /** The agent's own extensions, and what this server adds to every agent that it runs. */
 function extensionsOf({ definition, skills }: DefinedAgent): AgentExtensionJson[] {
-  const own = (definition.extensions ?? []).map(({ uri, description, required, params }) => ({ uri, description, required, ...(params === undefined ? {} : { params }) }));
+  const own = (definition.extensions ?? []).map(({ uri, description, required, params }) => ({
+    uri,
+    description,
+    required,
+    ...(params === undefined ? {} : { params }),
+  }));
   if (definition.handler !== undefined) return own;
-  const deduplication = { uri: DEDUPLICATION_EXTENSION, description: "A message sent again under the same messageId within a day is taken once" };
+  const deduplication = {
+    uri: DEDUPLICATION_EXTENSION,
+    description: "A message sent again under the same messageId within a day is taken once",
+  };
   const skill = { uri: SKILL_EXTENSION, description: "message.metadata.skill names the skill that a message is for" };
   return [...own, deduplication, ...(skills.length === 0 ? [] : [skill])];
 }
@@ -65,7 +83,10 @@ function versionOf({ definition }: DefinedAgent): string {
 }
 
 /** One Handler for all agents: each answers under its tenant, the default one also without. */
-export function handlerOf(agents: readonly ServedAgent[], core: Omit<Core, "responder" | "scopeOf"> & { ownerOf: OwnerOf; card(served: ServedAgent): AgentCard }): Handler {
+export function handlerOf(
+  agents: readonly ServedAgent[],
+  core: Omit<Core, "responder" | "scopeOf"> & { ownerOf: OwnerOf; card(served: ServedAgent): AgentCard },
+): Handler {
   const handlers = new Map<string, Handler>();
   for (const served of agents) {
     const handler = requireExtensions(served.agent, agentHandler(served, core));
@@ -99,7 +120,11 @@ function requireExtensions({ definition }: DefinedAgent, handler: Handler): Hand
   if (required.length === 0) return handler;
   return around(async (_operation, call: Call, next) => {
     const missing = required.filter((uri) => !call.extensions?.includes(uri));
-    if (missing.length > 0) throw new A2AError("EXTENSION_SUPPORT_REQUIRED", `Activate ${missing.join(", ")} with the A2A-Extensions service parameter`);
+    if (missing.length > 0)
+      throw new A2AError(
+        "EXTENSION_SUPPORT_REQUIRED",
+        `Activate ${missing.join(", ")} with the A2A-Extensions service parameter`,
+      );
     await next();
   })(handler);
 }

@@ -43,7 +43,11 @@ export interface CardContext {
   readonly path: string;
   readonly tenant: string;
   readonly versions: readonly string[];
-  readonly capabilities: { readonly streaming: boolean; readonly pushNotifications: boolean; readonly extendedAgentCard: boolean };
+  readonly capabilities: {
+    readonly streaming: boolean;
+    readonly pushNotifications: boolean;
+    readonly extendedAgentCard: boolean;
+  };
   readonly securitySchemes: Readonly<Record<string, SecuritySchemeJson>>;
 }
 
@@ -87,7 +91,11 @@ function interfacesOf({ origin, path, tenant, versions }: CardContext): AgentInt
 
 /** REQUIRED lists and strings are never empty: a skill is made if there is none, names and tags default to the id. */
 function skillsOf({ name, description, skills }: CardFacts): AgentSkillJson[] {
-  const slug = name.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "") || "main";
+  const slug =
+    name
+      .toLowerCase()
+      .replace(/[^a-z0-9]+/g, "-")
+      .replace(/^-|-$/g, "") || "main";
   if (skills.length === 0) return [{ id: slug, name, description, tags: [slug] }];
   return skills.map((skill) => {
     const { id = slug, tags = [] } = skill;
@@ -96,8 +104,13 @@ function skillsOf({ name, description, skills }: CardFacts): AgentSkillJson[] {
 }
 
 /** Any of the schemes will do (§4.5). */
-function securityOf(schemes: CardContext["securitySchemes"]): Pick<AgentCardJson, "securitySchemes" | "securityRequirements"> {
+function securityOf(
+  schemes: CardContext["securitySchemes"],
+): Pick<AgentCardJson, "securitySchemes" | "securityRequirements"> {
   const names = Object.keys(schemes);
   if (names.length === 0) return {};
-  return { securitySchemes: { ...schemes }, securityRequirements: names.map((name) => ({ schemes: { [name]: { list: [] } } })) };
+  return {
+    securitySchemes: { ...schemes },
+    securityRequirements: names.map((name) => ({ schemes: { [name]: { list: [] } } })),
+  };
 }

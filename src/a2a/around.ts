@@ -27,7 +27,10 @@ export function around(run: (operation: keyof Handler, call: Call, next: Next) =
 }
 
 /** Runs `run` beside the stream: `next` opens it, and resolves when it has been read to its end, or let go. */
-async function* aroundStream(run: (next: Next) => Promise<void>, open: (call?: Call) => AsyncIterable<unknown>): AsyncGenerator<unknown, void, void> {
+async function* aroundStream(
+  run: (next: Next) => Promise<void>,
+  open: (call?: Call) => AsyncIterable<unknown>,
+): AsyncGenerator<unknown, void, void> {
   let opened: (stream: AsyncIterable<unknown>) => void = () => {};
   let ended: (failed?: { readonly error: unknown }) => void = () => {};
   const stream = new Promise<AsyncIterable<unknown>>((resolve) => {

@@ -29,27 +29,117 @@ const UNAUTHENTICATED = 16;
 /** Every error of every wire: one row each, one column a wire. */
 export const errorTable = {
   TASK_NOT_FOUND: { jsonRpc: -32001, http: 404, grpc: NOT_FOUND, domain: A2A_DOMAIN, message: "Task not found" },
-  TASK_NOT_CANCELABLE: { jsonRpc: -32002, http: 400, grpc: FAILED_PRECONDITION, domain: A2A_DOMAIN, message: "The task has ended and can't be canceled" },
-  PUSH_NOTIFICATION_NOT_SUPPORTED: { jsonRpc: -32003, http: 400, grpc: FAILED_PRECONDITION, domain: A2A_DOMAIN, message: "Push notifications are not supported by this agent" },
-  UNSUPPORTED_OPERATION: { jsonRpc: -32004, http: 400, grpc: FAILED_PRECONDITION, domain: A2A_DOMAIN, message: "This operation is not supported" },
-  CONTENT_TYPE_NOT_SUPPORTED: { jsonRpc: -32005, http: 400, grpc: INVALID_ARGUMENT, domain: A2A_DOMAIN, message: "This content type is not supported" },
-  INVALID_AGENT_RESPONSE: { jsonRpc: -32006, http: 500, grpc: INTERNAL, domain: A2A_DOMAIN, message: "The agent gave an invalid response" },
-  EXTENDED_AGENT_CARD_NOT_CONFIGURED: { jsonRpc: -32007, http: 400, grpc: FAILED_PRECONDITION, domain: A2A_DOMAIN, message: "No extended agent card is configured" },
-  EXTENSION_SUPPORT_REQUIRED: { jsonRpc: -32008, http: 400, grpc: FAILED_PRECONDITION, domain: A2A_DOMAIN, message: "This agent requires an extension that the request doesn't declare" },
-  VERSION_NOT_SUPPORTED: { jsonRpc: -32009, http: 400, grpc: FAILED_PRECONDITION, domain: A2A_DOMAIN, message: "This protocol version is not supported" },
+  TASK_NOT_CANCELABLE: {
+    jsonRpc: -32002,
+    http: 400,
+    grpc: FAILED_PRECONDITION,
+    domain: A2A_DOMAIN,
+    message: "The task has ended and can't be canceled",
+  },
+  PUSH_NOTIFICATION_NOT_SUPPORTED: {
+    jsonRpc: -32003,
+    http: 400,
+    grpc: FAILED_PRECONDITION,
+    domain: A2A_DOMAIN,
+    message: "Push notifications are not supported by this agent",
+  },
+  UNSUPPORTED_OPERATION: {
+    jsonRpc: -32004,
+    http: 400,
+    grpc: FAILED_PRECONDITION,
+    domain: A2A_DOMAIN,
+    message: "This operation is not supported",
+  },
+  CONTENT_TYPE_NOT_SUPPORTED: {
+    jsonRpc: -32005,
+    http: 400,
+    grpc: INVALID_ARGUMENT,
+    domain: A2A_DOMAIN,
+    message: "This content type is not supported",
+  },
+  INVALID_AGENT_RESPONSE: {
+    jsonRpc: -32006,
+    http: 500,
+    grpc: INTERNAL,
+    domain: A2A_DOMAIN,
+    message: "The agent gave an invalid response",
+  },
+  EXTENDED_AGENT_CARD_NOT_CONFIGURED: {
+    jsonRpc: -32007,
+    http: 400,
+    grpc: FAILED_PRECONDITION,
+    domain: A2A_DOMAIN,
+    message: "No extended agent card is configured",
+  },
+  EXTENSION_SUPPORT_REQUIRED: {
+    jsonRpc: -32008,
+    http: 400,
+    grpc: FAILED_PRECONDITION,
+    domain: A2A_DOMAIN,
+    message: "This agent requires an extension that the request doesn't declare",
+  },
+  VERSION_NOT_SUPPORTED: {
+    jsonRpc: -32009,
+    http: 400,
+    grpc: FAILED_PRECONDITION,
+    domain: A2A_DOMAIN,
+    message: "This protocol version is not supported",
+  },
   PARSE_ERROR: { jsonRpc: -32700, http: 400, grpc: INVALID_ARGUMENT, message: "Invalid JSON payload" },
   INVALID_REQUEST: { jsonRpc: -32600, http: 400, grpc: INVALID_ARGUMENT, message: "Request payload validation error" },
   METHOD_NOT_FOUND: { jsonRpc: -32601, http: 404, grpc: UNIMPLEMENTED, message: "Method not found" },
   METHOD_NOT_ALLOWED: { jsonRpc: -32600, http: 405, grpc: UNIMPLEMENTED, message: "Method not allowed" },
   INVALID_PARAMS: { jsonRpc: -32602, http: 400, grpc: INVALID_ARGUMENT, message: "Invalid parameters" },
   INTERNAL: { jsonRpc: -32603, http: 500, grpc: INTERNAL, domain: OUR_DOMAIN, message: "Internal error" },
-  UNAUTHENTICATED: { jsonRpc: -32000, http: 401, grpc: UNAUTHENTICATED, domain: OUR_DOMAIN, message: "Authentication is required" },
-  PERMISSION_DENIED: { jsonRpc: -32000, http: 403, grpc: PERMISSION_DENIED, domain: OUR_DOMAIN, message: "Permission denied" },
-  REQUEST_TOO_LARGE: { jsonRpc: -32000, http: 413, grpc: RESOURCE_EXHAUSTED, domain: OUR_DOMAIN, message: "The request is too large" },
-  QUOTA_EXHAUSTED: { jsonRpc: -32029, http: 429, grpc: RESOURCE_EXHAUSTED, domain: OUR_DOMAIN, message: "A quota is exhausted; retry later" },
-  HALTED: { jsonRpc: -32030, http: 400, grpc: FAILED_PRECONDITION, domain: OUR_DOMAIN, message: "This agent is halted; don't retry" },
-  DRAINING: { jsonRpc: -32031, http: 503, grpc: UNAVAILABLE, domain: OUR_DOMAIN, message: "This server is shutting down; retry elsewhere" },
-  DELEGATION_REFUSED: { jsonRpc: -32032, http: 400, grpc: FAILED_PRECONDITION, domain: OUR_DOMAIN, message: "The delegation is refused" },
+  UNAUTHENTICATED: {
+    jsonRpc: -32000,
+    http: 401,
+    grpc: UNAUTHENTICATED,
+    domain: OUR_DOMAIN,
+    message: "Authentication is required",
+  },
+  PERMISSION_DENIED: {
+    jsonRpc: -32000,
+    http: 403,
+    grpc: PERMISSION_DENIED,
+    domain: OUR_DOMAIN,
+    message: "Permission denied",
+  },
+  REQUEST_TOO_LARGE: {
+    jsonRpc: -32000,
+    http: 413,
+    grpc: RESOURCE_EXHAUSTED,
+    domain: OUR_DOMAIN,
+    message: "The request is too large",
+  },
+  QUOTA_EXHAUSTED: {
+    jsonRpc: -32029,
+    http: 429,
+    grpc: RESOURCE_EXHAUSTED,
+    domain: OUR_DOMAIN,
+    message: "A quota is exhausted; retry later",
+  },
+  HALTED: {
+    jsonRpc: -32030,
+    http: 400,
+    grpc: FAILED_PRECONDITION,
+    domain: OUR_DOMAIN,
+    message: "This agent is halted; don't retry",
+  },
+  DRAINING: {
+    jsonRpc: -32031,
+    http: 503,
+    grpc: UNAVAILABLE,
+    domain: OUR_DOMAIN,
+    message: "This server is shutting down; retry elsewhere",
+  },
+  DELEGATION_REFUSED: {
+    jsonRpc: -32032,
+    http: 400,
+    grpc: FAILED_PRECONDITION,
+    domain: OUR_DOMAIN,
+    message: "The delegation is refused",
+  },
 } as const satisfies Record<string, ErrorRow>;
 
 /** `ErrorInfo.reason`: §5.4, the standard errors of every binding, and our own refusals. */
@@ -117,6 +207,7 @@ export class A2AError extends Error {
 
   static override [Symbol.hasInstance](value: unknown): boolean {
     if (typeof value !== "object" || value === null || !(BRAND in value)) return false;
+    // biome-ignore lint/complexity/noThisInStatic: a subclass asks for itself
     return this === A2AError || Object.prototype.isPrototypeOf.call(this.prototype, value);
   }
 }
@@ -125,7 +216,10 @@ export class A2AError extends Error {
 export function invalidParams(violations: readonly Violation[], message?: string): A2AError {
   const first = violations[0];
   const more = violations.length > 1 ? ` (and ${violations.length - 1} more)` : "";
-  const said = first === undefined ? undefined : `Invalid parameters: ${first.path === "" ? "" : `${first.path}: `}${first.description}${more}`;
+  const said =
+    first === undefined
+      ? undefined
+      : `Invalid parameters: ${first.path === "" ? "" : `${first.path}: `}${first.description}${more}`;
   return new A2AError("INVALID_PARAMS", message ?? said, { violations });
 }
 
@@ -135,13 +229,17 @@ export function errorDetails(error: A2AError): JsonObject[] {
   const { domain } = errorRow(error.reason);
   if (domain !== undefined) {
     const info: JsonObject = { "@type": "type.googleapis.com/google.rpc.ErrorInfo", reason: error.reason, domain };
-    if (Object.keys(error.metadata).length > 0) info["metadata"] = { ...error.metadata };
+    if (Object.keys(error.metadata).length > 0) info.metadata = { ...error.metadata };
     details.push(info);
   }
   if (error.violations.length > 0) {
     details.push({
       "@type": "type.googleapis.com/google.rpc.BadRequest",
-      fieldViolations: error.violations.map(({ path, description, rule }) => ({ field: path, description, reason: rule })),
+      fieldViolations: error.violations.map(({ path, description, rule }) => ({
+        field: path,
+        description,
+        reason: rule,
+      })),
     });
   }
   return [...details, ...error.details];

@@ -14,7 +14,10 @@ export type Handler = {
 /** Some of the operations, answering with messages or their ProtoJSON. */
 export type HandlerImplementation = {
   readonly [M in keyof Methods]?: Methods[M]["methodKind"] extends "unary"
-    ? (request: MessageShape<Methods[M]["input"]>, call: Call) => Answer<Methods[M]["output"]> | Promise<Answer<Methods[M]["output"]>>
+    ? (
+        request: MessageShape<Methods[M]["input"]>,
+        call: Call,
+      ) => Answer<Methods[M]["output"]> | Promise<Answer<Methods[M]["output"]>>
     : (request: MessageShape<Methods[M]["input"]>, call: Call) => AsyncIterable<Answer<Methods[M]["output"]>>;
 };
 type Answer<D extends DescMessage> = MessageShape<D> | MessageJsonType<D>;

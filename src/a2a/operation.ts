@@ -1,4 +1,11 @@
-import { type DescMessage, type DescMethod, getOption, hasOption, type JsonValue, type Message } from "@bufbuild/protobuf";
+import {
+  type DescMessage,
+  type DescMethod,
+  getOption,
+  hasOption,
+  type JsonValue,
+  type Message,
+} from "@bufbuild/protobuf";
 import { http } from "../../gen/google/api/annotations_pb.js";
 import type { HttpRule } from "../../gen/google/api/http_pb.js";
 import { decodeJson, encodeJson } from "./codec.js";

@@ -28,7 +28,10 @@ export interface SkillDefinition<I = undefined, O = undefined> extends SkillFact
   input?: I | undefined;
   /** What this skill's data parts are: types them, and checks them before they are recorded. */
   output?: O | undefined;
-  reply?(input: MessageView<Parsed<I>>, call: Call): Content<Written<O>> | undefined | Promise<Content<Written<O>> | undefined>;
+  reply?(
+    input: MessageView<Parsed<I>>,
+    call: Call,
+  ): Content<Written<O>> | undefined | Promise<Content<Written<O>> | undefined>;
   run?(task: TaskContext<Parsed<I>, Written<O>>): Run;
 }
 
@@ -125,7 +128,8 @@ export function isAgent(value: unknown): value is DefinedAgent {
 function assertDefinition(definition: AgentDefinition, skills: readonly DefinedSkill[]): void {
   const { name, description } = definition;
   for (const [field, text] of Object.entries({ name, description })) {
-    if (typeof text !== "string" || text === "") throw new TypeError(`An agent needs a ${field}: agent({ name, description, run })`);
+    if (typeof text !== "string" || text === "")
+      throw new TypeError(`An agent needs a ${field}: agent({ name, description, run })`);
   }
   const ids = new Set<string>();
   for (const { id, description: what } of skills) {
@@ -137,6 +141,8 @@ function assertDefinition(definition: AgentDefinition, skills: readonly DefinedS
   }
   if (skills.filter((one) => one.default).length > 1) throw new TypeError(`${name} has more than one default skill`);
   const answers = [definition, ...skills].some((one) => one.run !== undefined || one.reply !== undefined);
-  if (!answers && definition.handler === undefined) throw new TypeError(`Nothing answers for ${name}: give it run, reply or handler, or a skill that has run or reply`);
-  if (answers && definition.handler !== undefined) throw new TypeError(`${name} has a handler, which answers everything: leave out run and reply`);
+  if (!answers && definition.handler === undefined)
+    throw new TypeError(`Nothing answers for ${name}: give it run, reply or handler, or a skill that has run or reply`);
+  if (answers && definition.handler !== undefined)
+    throw new TypeError(`${name} has a handler, which answers everything: leave out run and reply`);
 }

@@ -26,7 +26,8 @@ export function createArtifactLedger(earlier: readonly Artifact[]): ArtifactLedg
     write({ parts, facts }) {
       const append = facts.append ?? false;
       const artifactId = facts.artifactId ?? (append ? latest : undefined) ?? next();
-      if (append && closed.has(artifactId)) throw new TypeError(`The last chunk of ${artifactId} was said: begin another artifact, or say it again whole`);
+      if (append && closed.has(artifactId))
+        throw new TypeError(`The last chunk of ${artifactId} was said: begin another artifact, or say it again whole`);
       ids.add(artifactId);
       latest = artifactId;
       if (facts.lastChunk) closed.add(artifactId);

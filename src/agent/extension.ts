@@ -46,6 +46,9 @@ function checked(schema: StandardSchemaV1 | undefined, value: unknown, uri: stri
   if (schema === undefined) return value;
   const result = schema["~standard"].validate(value);
   if (result instanceof Promise) throw new TypeError(`The schema of ${uri} must be synchronous`);
-  if (result.issues !== undefined) throw new TypeError(`The metadata under ${uri} doesn't fit: ${result.issues.map(({ message }) => message).join("; ")}`);
+  if (result.issues !== undefined)
+    throw new TypeError(
+      `The metadata under ${uri} doesn't fit: ${result.issues.map(({ message }) => message).join("; ")}`,
+    );
   return result.value;
 }

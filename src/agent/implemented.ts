@@ -14,14 +14,18 @@ export function implementedHandler(implementation: HandlerImplementation): Handl
     throw new A2AError("UNSUPPORTED_OPERATION", `${A2AService.method[key].name} is not supported by this agent`);
   };
   return mapHandler({
-    unary: (key) => async (request, call) => messageOf(A2AService.method[key].output, await written(key)(request, call)),
+    unary: (key) => async (request, call) =>
+      messageOf(A2AService.method[key].output, await written(key)(request, call)),
     streaming: (key) =>
       async function* (request, call) {
-        for await (const answer of written(key)(request, call) as AsyncIterable<unknown>) yield messageOf(A2AService.method[key].output, answer);
+        for await (const answer of written(key)(request, call) as AsyncIterable<unknown>)
+          yield messageOf(A2AService.method[key].output, answer);
       },
   });
 }
 
 function messageOf(schema: DescMessage, answer: unknown): unknown {
-  return typeof answer === "object" && answer !== null && "$typeName" in answer ? answer : decodeJson(schema, answer, { from: "peer" });
+  return typeof answer === "object" && answer !== null && "$typeName" in answer
+    ? answer
+    : decodeJson(schema, answer, { from: "peer" });
 }

@@ -18,7 +18,10 @@ export type Verdict = StatusSaid | Extract<Said, { kind: "keep-open" }>;
  * The state that the end of a run stands for: what it returned or threw, CANCELED if it stopped because it was asked to, COMPLETED if
  * it just ended, FAILED for anything else, whose cause goes to the log under an id that the caller reads.
  */
-export function verdictOf(end: RunEnd, context: { stopped: RunStopped | undefined; head: Head; runtime: Runtime; logger: Logger }): Verdict {
+export function verdictOf(
+  end: RunEnd,
+  context: { stopped: RunStopped | undefined; head: Head; runtime: Runtime; logger: Logger },
+): Verdict {
   const { stopped, head, runtime, logger } = context;
   if (end.kind === "abandoned") return stopVerdict(stopped);
   const said = saidBy(end.value);
@@ -26,7 +29,12 @@ export function verdictOf(end: RunEnd, context: { stopped: RunStopped | undefine
   if (stopped !== undefined) return stopVerdict(stopped);
   if (end.kind === "returned" && end.value === undefined) return status(TaskState.COMPLETED);
   const correlationId = runtime.id();
-  const err = end.kind === "threw" ? end.value : new AgentFault("run returned something that isn't an ending: return task.completed(…), task.failed(…), or nothing");
+  const err =
+    end.kind === "threw"
+      ? end.value
+      : new AgentFault(
+          "run returned something that isn't an ending: return task.completed(…), task.failed(…), or nothing",
+        );
   logger.error({ err, taskId: head.taskId, agent: head.agent, skill: head.skill, correlationId }, "A run failed");
   return status(TaskState.FAILED, `The agent failed; its operator finds the cause under ${correlationId}`);
 }

@@ -24,7 +24,13 @@ export interface Recorder {
  * A recorder for one lease. When the journal refuses (the lease is lost, the task has ended) or fails for good, `onLost` is called
  * once, with why, and everything after it is dropped.
  */
-export function createRecorder(context: { journal: Journal; lease: Lease; runtime: Runtime; logger: Logger; onLost(why: unknown): void }): Recorder {
+export function createRecorder(context: {
+  journal: Journal;
+  lease: Lease;
+  runtime: Runtime;
+  logger: Logger;
+  onLost(why: unknown): void;
+}): Recorder {
   const { journal, lease, runtime, logger } = context;
   let queue: NewEvent[] = [];
   let flushing: Promise<void> | undefined;
@@ -32,7 +38,12 @@ export function createRecorder(context: { journal: Journal; lease: Lease; runtim
 
   const append = (events: readonly NewEvent[], release: Release = {}): Promise<AppendResult> =>
     persistently({ runtime, logger, taskId: lease.taskId }, () =>
-      journal.append({ taskId: lease.taskId, epoch: lease.epoch, events: events.map((event) => ({ ...event, epoch: lease.epoch })), ...release }),
+      journal.append({
+        taskId: lease.taskId,
+        epoch: lease.epoch,
+        events: events.map((event) => ({ ...event, epoch: lease.epoch })),
+        ...release,
+      }),
     );
   const lose = (why: unknown): void => {
     if (lost) return;
@@ -85,7 +96,10 @@ function turn(runtime: Runtime): Promise<void> {
 }
 
 /** A journal that fails for a while (a full disk, a lock) stalls the run, and loses nothing. */
-async function persistently<T>({ runtime, logger, taskId }: { runtime: Runtime; logger: Logger; taskId: string }, act: () => Promise<T>): Promise<T> {
+async function persistently<T>(
+  { runtime, logger, taskId }: { runtime: Runtime; logger: Logger; taskId: string },
+  act: () => Promise<T>,
+): Promise<T> {
   for (let attempt = 1, delayMs = FIRST_RETRY_MS; ; attempt++, delayMs = Math.min(delayMs * 2, MAX_RETRY_MS)) {
     try {
       return await act();

@@ -21,7 +21,12 @@ export async function chooseSkill(agent: DefinedAgent, message: Message): Promis
 }
 
 /** What the agent, or its skill, answers directly; `undefined`: it wants a task. */
-export async function reply(agent: DefinedAgent, skillId: string | undefined, message: Message, call: Call): Promise<readonly Part[] | undefined> {
+export async function reply(
+  agent: DefinedAgent,
+  skillId: string | undefined,
+  message: Message,
+  call: Call,
+): Promise<readonly Part[] | undefined> {
   const skill = agent.skills.find(({ id }) => id === skillId);
   const answering = skill?.reply !== undefined ? skill : skill?.run === undefined ? agent.definition : undefined;
   if (answering?.reply === undefined) return undefined;
@@ -59,7 +64,9 @@ function skillFor({ definition, skills }: DefinedAgent, message: Message): Defin
 
 function unnamed(what: string, skills: readonly DefinedSkill[]) {
   const known = skills.length === 0 ? "this agent has none" : `say one of ${skills.map(({ id }) => id).join(", ")}`;
-  return invalidParams([{ path: `message.metadata.${SKILL}`, rule: "SKILL", description: `${what}; ${known}`, section: "§4.4.5" }]);
+  return invalidParams([
+    { path: `message.metadata.${SKILL}`, rule: "SKILL", description: `${what}; ${known}`, section: "§4.4.5" },
+  ]);
 }
 
 async function assertInput(skill: DefinedSkill | undefined, message: Message): Promise<void> {

@@ -1,6 +1,6 @@
+import { create } from "@bufbuild/protobuf";
 import { type ArtifactFacts, type Content, type MessageView, partsOf } from "../a2a/content.js";
 import { type Artifact, ArtifactSchema, type Part, type Task } from "../a2a/types.js";
-import { create } from "@bufbuild/protobuf";
 import type { Journal } from "../journal/journal.js";
 import type { Logger } from "../runtime/logger.js";
 import type { Runtime } from "../runtime/runtime.js";
@@ -38,14 +38,24 @@ export function createTaskContext(from: {
     references: () => tasksOf(journal, head, input.message.referenceTaskIds),
     async earlier() {
       const page = await journal.list(head, { contextId: head.contextId, limit: MAX_EARLIER + 1 });
-      const earlier = page.heads.filter(({ taskId, createdAt }) => taskId !== head.taskId && createdAt <= head.createdAt);
-      return tasksOf(journal, head, earlier.slice(0, MAX_EARLIER).map(({ taskId }) => taskId));
+      const earlier = page.heads.filter(
+        ({ taskId, createdAt }) => taskId !== head.taskId && createdAt <= head.createdAt,
+      );
+      return tasksOf(
+        journal,
+        head,
+        earlier.slice(0, MAX_EARLIER).map(({ taskId }) => taskId),
+      );
     },
   };
 }
 
 /** The tasks of these ids, as they are now, as far as they are the owner's. */
-async function tasksOf(journal: Journal, { tenant, owner }: { tenant: string; owner: string }, ids: readonly string[]): Promise<readonly Task[]> {
+async function tasksOf(
+  journal: Journal,
+  { tenant, owner }: { tenant: string; owner: string },
+  ids: readonly string[],
+): Promise<readonly Task[]> {
   const loaded = await Promise.all(ids.map((id) => journal.load(id, { tenant, owner })));
   return loaded.flatMap((one) => (one === undefined ? [] : [one.task]));
 }
@@ -77,7 +87,9 @@ async function* streamed(
       const next = Promise.resolve(iterator.next());
       const soon = await Promise.race([next, later(runtime)]);
       parts.push(...partsOf(current.value));
-      const said = began ? { append: true, ...(artifactId === undefined ? {} : { artifactId }) } : { ...facts, append: facts.append ?? false };
+      const said = began
+        ? { append: true, ...(artifactId === undefined ? {} : { artifactId }) }
+        : { ...facts, append: facts.append ?? false };
       yield updates.artifact(current.value, soon?.done ? { ...said, lastChunk: true } : said);
       began = true;
       current = soon ?? (await unlessAborted(signal, next));
@@ -86,7 +98,12 @@ async function* streamed(
     await iterator.return?.();
   }
   if (!began) throw new TypeError("The stream gave no chunk: an artifact has at least one part (§4.1.7)");
-  return create(ArtifactSchema, { artifactId: artifactId ?? "", name: others.name ?? "", description: others.description ?? "", parts });
+  return create(ArtifactSchema, {
+    artifactId: artifactId ?? "",
+    name: others.name ?? "",
+    description: others.description ?? "",
+    parts,
+  });
 }
 
 function later(runtime: Runtime): Promise<undefined> {
@@ -104,4 +121,3 @@ function unlessAborted<T>(signal: AbortSignal, work: T | PromiseLike<T>): Promis
       .finally(() => signal.removeEventListener("abort", stop));
   });
 }
-

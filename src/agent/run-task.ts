@@ -37,14 +37,23 @@ export async function runTask(options: RunOptions): Promise<void> {
     if (turn === undefined) return;
     await takeTurn(options, turn);
   } catch (err) {
-    logger.error({ err, taskId: lease.taskId }, "A turn could not be recorded; its task stays as it is until the server starts again");
+    logger.error(
+      { err, taskId: lease.taskId },
+      "A turn could not be recorded; its task stays as it is until the server starts again",
+    );
   }
 }
 
 async function takeTurn(options: RunOptions, turn: Turn): Promise<void> {
   const { journal, runtime, logger, lease, agent } = options;
   const stop = createStop(options, { position: turn.inputPosition, inactivityMs: agent.definition.inactivityMs });
-  const recorder = createRecorder({ journal, lease, runtime, logger, onLost: (why) => stop.now(new RunStopped("lost", `The task was taken from this run: ${String(why)}`)) });
+  const recorder = createRecorder({
+    journal,
+    lease,
+    runtime,
+    logger,
+    onLost: (why) => stop.now(new RunStopped("lost", `The task was taken from this run: ${String(why)}`)),
+  });
   try {
     const end = await drive(options, turn, { recorder, stop });
     if (stop.lost) return;
@@ -55,7 +64,11 @@ async function takeTurn(options: RunOptions, turn: Turn): Promise<void> {
 }
 
 /** Calls `run` and takes from it until it ends, or until it was told to stop and didn't in time. */
-async function drive(options: RunOptions, turn: Turn, { recorder, stop }: { recorder: Recorder; stop: Stop }): Promise<RunEnd> {
+async function drive(
+  options: RunOptions,
+  turn: Turn,
+  { recorder, stop }: { recorder: Recorder; stop: Stop },
+): Promise<RunEnd> {
   const made = new Set<Update | Ending>();
   const ledger = createArtifactLedger(turn.artifacts);
   const skill = options.agent.skills.find(({ id }) => id === turn.head.skill);
@@ -110,30 +123,48 @@ async function dataOf(skill: DefinedSkill | undefined, { input, inputPosition }:
   return judged.issues === undefined ? judged.value : input.data;
 }
 
-async function eventOf(runtime: Runtime, turn: Turn, { ledger, skill }: { ledger: ArtifactLedger; skill: DefinedSkill | undefined }, update: Update): Promise<NewEvent> {
+async function eventOf(
+  runtime: Runtime,
+  turn: Turn,
+  { ledger, skill }: { ledger: ArtifactLedger; skill: DefinedSkill | undefined },
+  update: Update,
+): Promise<NewEvent> {
   const said = saidBy(update);
-  if (said === undefined) throw new AgentFault("run yielded something that isn't an update: yield task.working(…) or task.artifact(…)");
+  if (said === undefined)
+    throw new AgentFault("run yielded something that isn't an update: yield task.working(…) or task.artifact(…)");
   if (said.kind !== "artifact") {
-    if (said.kind === "keep-open" || said.state !== TaskState.WORKING) throw new AgentFault(`An ending was yielded: return it instead (${describe(said)})`);
+    if (said.kind === "keep-open" || said.state !== TaskState.WORKING)
+      throw new AgentFault(`An ending was yielded: return it instead (${describe(said)})`);
     return statusEvent(runtime, turn.head, said);
   }
   const artifact = ledger.write(said);
   await assertOutput(skill, artifact.parts);
-  return { kind: { case: "artifactUpdated", value: { artifact, append: said.facts.append ?? false, lastChunk: said.facts.lastChunk ?? false } } };
+  return {
+    kind: {
+      case: "artifactUpdated",
+      value: { artifact, append: said.facts.append ?? false, lastChunk: said.facts.lastChunk ?? false },
+    },
+  };
 }
 
 /**
  * Appends how the turn ended. COMPLETED and questions count only if every message was seen; else what was said is a status, and the
  * next turn begins.
  */
-async function conclude({ runtime, logger }: RunOptions, recorder: Recorder, turn: Turn, verdict: Verdict): Promise<void> {
+async function conclude(
+  { runtime, logger }: RunOptions,
+  recorder: Recorder,
+  turn: Turn,
+  verdict: Verdict,
+): Promise<void> {
   const { head, inputPosition } = turn;
   const final = verdict.kind === "status" && isTerminal(verdict.state) && verdict.state !== TaskState.COMPLETED;
   const silent = verdict.kind === "keep-open" && verdict.parts.length === 0;
   const events = silent ? [] : [statusEvent(runtime, head, verdict)];
   const result = await recorder.end(events, { release: true, due: null, ...(final ? {} : { seen: inputPosition }) });
   if (result.kind !== "conflict") {
-    if (result.kind !== "ok") logger.info({ taskId: head.taskId, result: result.kind }, "A turn ended after its task had been taken from it");
+    if (result.kind !== "ok")
+      logger.info({ taskId: head.taskId, result: result.kind }, "A turn ended after its task had been taken from it");
     return;
   }
   const said = verdict.parts.length === 0 ? [] : [statusEvent(runtime, head, verdict, TaskState.WORKING)];

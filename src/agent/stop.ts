@@ -58,7 +58,8 @@ export function createStop(
     // A canceled run that doesn't end is ended by whoever took the cancel; the others are ended here.
     if (reason.why !== "canceled") grace = runtime.after(graceMs, abandon);
   };
-  const silence = (): Timer => runtime.after(inactivityMs, () => now(new RunStopped("inactive", `Nothing was said for ${inactivityMs} ms`)));
+  const silence = (): Timer =>
+    runtime.after(inactivityMs, () => now(new RunStopped("inactive", `Nothing was said for ${inactivityMs} ms`)));
   let inactive = silence();
   const onShutdown = (): void => now(new RunStopped("shutdown", "The server shuts down"));
   if (shutdown.aborted) onShutdown();

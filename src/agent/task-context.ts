@@ -66,7 +66,10 @@ export interface TaskContext<In = unknown, Out = unknown> extends Updates<Out> {
   readonly log: Logger;
 
   /** One artifact in chunks, as they come; `yield*` gives it, whole. */
-  stream(chunks: Chunks<Out> | ((step: StreamContext) => Chunks<Out> | Promise<Chunks<Out>>), facts?: ArtifactFacts): AsyncGenerator<Update, Artifact, void>;
+  stream(
+    chunks: Chunks<Out> | ((step: StreamContext) => Chunks<Out> | Promise<Chunks<Out>>),
+    facts?: ArtifactFacts,
+  ): AsyncGenerator<Update, Artifact, void>;
   /** The tasks that the input refers to (`referenceTaskIds`, §3.4.3), as they are now. */
   references(): Promise<readonly Task[]>;
   /** The earlier tasks of this context and owner, newest first; at most 50. */

@@ -36,7 +36,8 @@ export async function loadTurn(journal: Journal, lease: Lease, agentId: string):
   for await (const { event, position: at } of entries(journal, lease.taskId)) {
     position = at;
     const { kind } = event;
-    if (kind.case === "statusUpdated" && kind.value.message !== undefined && received === undefined) history.push(messageView(kind.value.message, { id: agentId }));
+    if (kind.case === "statusUpdated" && kind.value.message !== undefined && received === undefined)
+      history.push(messageView(kind.value.message, { id: agentId }));
     if (kind.case !== "messageReceived" || received !== undefined) continue;
     history.push(messageView(messageOf(kind.value), principalOf(kind.value.from)));
     turns += 1;
@@ -77,5 +78,10 @@ function messageOf({ message }: MessageReceived): Message {
 function principalOf(stored: StoredPrincipal | undefined): Principal {
   if (stored === undefined) throw new Error("The log holds a message without its sender");
   const { id, tenant, scopes, claims } = stored;
-  return { id, ...(tenant === "" ? {} : { tenant }), ...(scopes.length === 0 ? {} : { scopes }), ...(claims === undefined ? {} : { claims }) };
+  return {
+    id,
+    ...(tenant === "" ? {} : { tenant }),
+    ...(scopes.length === 0 ? {} : { scopes }),
+    ...(claims === undefined ? {} : { claims }),
+  };
 }

@@ -4,7 +4,12 @@ import type { Ending, Update, Updates } from "./task-context.js";
 
 /** What an update or an ending says, before it has ids. */
 export type Said =
-  | { readonly kind: "status"; readonly state: TaskState; readonly parts: readonly Part[]; readonly facts: MessageFacts }
+  | {
+      readonly kind: "status";
+      readonly state: TaskState;
+      readonly parts: readonly Part[];
+      readonly facts: MessageFacts;
+    }
   | { readonly kind: "artifact"; readonly parts: readonly Part[]; readonly facts: ArtifactFacts }
   | { readonly kind: "keep-open"; readonly parts: readonly Part[]; readonly facts: MessageFacts };
 
@@ -54,19 +59,23 @@ export function createUpdates(onMade: (made: Update | Ending) => void): Updates 
     failed: (content, facts = {}) => ending(status(TaskState.FAILED, content, facts)),
     rejected: (content, facts = {}) => ending(status(TaskState.REJECTED, content, facts)),
     inputRequired: (question, facts = {}) => ending(status(TaskState.INPUT_REQUIRED, question, facts)),
-    keepOpen: (content, facts = {}) => ending({ kind: "keep-open", parts: content === undefined ? [] : spoken(content), facts }),
+    keepOpen: (content, facts = {}) =>
+      ending({ kind: "keep-open", parts: content === undefined ? [] : spoken(content), facts }),
   };
 }
 
 /** For a log: what kind of thing was said, and how it begins. */
 export function describe(said: Said): string {
-  const text = said.parts.map(({ content }) => (content.case === "text" ? content.value : `(${content.case})`)).join(" ");
+  const text = said.parts
+    .map(({ content }) => (content.case === "text" ? content.value : `(${content.case})`))
+    .join(" ");
   const kind = said.kind === "status" ? (TaskState[said.state] ?? String(said.state)) : said.kind;
   return `${kind} ${JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text)}`;
 }
 
 function spoken(content: Content): readonly Part[] {
   const parts = partsOf(content);
-  if (parts.length === 0) throw new TypeError("There is nothing in this content: a message or an artifact has at least one part (§4.1.4)");
+  if (parts.length === 0)
+    throw new TypeError("There is nothing in this content: a message or an artifact has at least one part (§4.1.4)");
   return parts;
 }

@@ -53,12 +53,17 @@ export function startWorker(options: WorkerOptions): Worker {
   const begin = (lease: Lease): void => {
     agentOf(journal, agents, lease)
       .then((agent) => run(lease, agent))
-      .catch((err: unknown) => logger.error({ err, taskId: lease.taskId }, "A task was taken that nobody here can work on"));
+      .catch((err: unknown) =>
+        logger.error({ err, taskId: lease.taskId }, "A task was taken that nobody here can work on"),
+      );
   };
   const claim = async (): Promise<void> => {
     while (!draining && running.size < maxRuns) {
       runtime.at("claim");
-      const claimed = await leases.claim(Math.min(CLAIM_BATCH, maxRuns - running.size), (agent) => agents.get(agent)?.definition.version ?? "1.0.0");
+      const claimed = await leases.claim(
+        Math.min(CLAIM_BATCH, maxRuns - running.size),
+        (agent) => agents.get(agent)?.definition.version ?? "1.0.0",
+      );
       for (const lease of claimed) begin(lease);
       if (claimed.length === 0) return;
     }
@@ -99,7 +104,11 @@ export function startWorker(options: WorkerOptions): Worker {
   };
 }
 
-async function agentOf(journal: Journal, agents: ReadonlyMap<string, DefinedAgent>, lease: Lease): Promise<DefinedAgent> {
+async function agentOf(
+  journal: Journal,
+  agents: ReadonlyMap<string, DefinedAgent>,
+  lease: Lease,
+): Promise<DefinedAgent> {
   const only = agents.size === 1 ? [...agents.values()][0] : undefined;
   const agent = only ?? agents.get((await journal.head(lease.taskId, "every owner"))?.agent ?? "");
   if (agent === undefined) throw new Error("Its agent isn't served here");
@@ -120,7 +129,10 @@ async function endOrphans({ journal, runtime, logger }: WorkerOptions): Promise<
       fence: true,
       due: null,
     });
-    logger.warn({ taskId: head.taskId, holder: head.holder, result: result.kind }, "The process that worked on this task is gone; the task has ended");
+    logger.warn(
+      { taskId: head.taskId, holder: head.holder, result: result.kind },
+      "The process that worked on this task is gone; the task has ended",
+    );
   }
 }
 

@@ -12,9 +12,15 @@ export const callOptions = {
 } as const satisfies Options;
 
 /** Reads a command's arguments. @throws UsageError. */
-export function readArguments<const O extends Options>(args: readonly string[], options: O, usage: string, positionals: { min: number; max: number }) {
+export function readArguments<const O extends Options>(
+  args: readonly string[],
+  options: O,
+  usage: string,
+  positionals: { min: number; max: number },
+) {
   const read = parse(args, options, usage);
-  if (read.positionals.length < positionals.min || read.positionals.length > positionals.max) throw new UsageError(`Usage: ${usage}`);
+  if (read.positionals.length < positionals.min || read.positionals.length > positionals.max)
+    throw new UsageError(`Usage: ${usage}`);
   return read;
 }
 
@@ -28,11 +34,17 @@ function parse<const O extends Options>(args: readonly string[], options: O, usa
 }
 
 /** A whole number of an option. @throws UsageError. */
-export function wholeNumber(name: string, text: string | undefined, range: { min: number; max: number }): number | undefined {
+export function wholeNumber(
+  name: string,
+  text: string | undefined,
+  range: { min: number; max: number },
+): number | undefined {
   if (text === undefined) return undefined;
   const value = Number(text);
   if (text.trim() !== "" && Number.isInteger(value) && value >= range.min && value <= range.max) return value;
-  throw new UsageError(`--${name} must be a whole number from ${range.min} to ${range.max}, not ${JSON.stringify(text)}`);
+  throw new UsageError(
+    `--${name} must be a whole number from ${range.min} to ${range.max}, not ${JSON.stringify(text)}`,
+  );
 }
 
 /** @throws UsageError for what isn't an http(s) URL. */

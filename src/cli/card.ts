@@ -18,7 +18,11 @@ export async function card(args: readonly string[], output: Output): Promise<num
   }
   output.line("\nSkills");
   for (const skill of skills) output.line(`  ${skill.id}  ${skill.description}`);
-  const can = Object.entries({ streaming: capabilities?.streaming, "push notifications": capabilities?.pushNotifications, "extended card": capabilities?.extendedAgentCard });
+  const can = Object.entries({
+    streaming: capabilities?.streaming,
+    "push notifications": capabilities?.pushNotifications,
+    "extended card": capabilities?.extendedAgentCard,
+  });
   output.line(`\n${can.map(([what, yes]) => `${what}: ${yes ? "yes" : "no"}`).join(", ")}`);
   const schemes = Object.keys(securitySchemes);
   output.line(`authentication: ${schemes.length === 0 ? "none" : schemes.join(" or ")}`);

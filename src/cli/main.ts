@@ -6,7 +6,12 @@ import { task } from "./task.js";
 import { createOutput, type Output } from "./terminal.js";
 import { USAGE, UsageError } from "./usage.js";
 
-const COMMANDS: Readonly<Record<string, (args: readonly string[], output: Output) => Promise<number>>> = { serve: serveCommand, card, send, task };
+const COMMANDS: Readonly<Record<string, (args: readonly string[], output: Output) => Promise<number>>> = {
+  serve: serveCommand,
+  card,
+  send,
+  task,
+};
 
 /** Runs a command line; gives the exit code (see USAGE). */
 async function main(args: readonly string[]): Promise<number> {

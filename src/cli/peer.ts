@@ -14,7 +14,10 @@ interface CallArguments {
 
 /** Connects as the options say. @throws UsageError, CallError. */
 export async function peerOf(target: string, { binding, header = [] }: CallArguments): Promise<Peer> {
-  return connect(urlOf(target), { bindings: binding === undefined ? undefined : [bindingOf(binding)], headers: Object.fromEntries(header.map(headerOf)) });
+  return connect(urlOf(target), {
+    bindings: binding === undefined ? undefined : [bindingOf(binding)],
+    headers: Object.fromEntries(header.map(headerOf)),
+  });
 }
 
 /** `--timeout`, in milliseconds. */
@@ -25,13 +28,15 @@ export function timeoutOf({ timeout }: CallArguments): { timeoutMs?: number } {
 
 function bindingOf(name: string): BindingName {
   const binding = BINDINGS.find((one) => one === name);
-  if (binding === undefined) throw new UsageError(`--binding must be one of ${BINDINGS.join(", ")}, not ${JSON.stringify(name)}`);
+  if (binding === undefined)
+    throw new UsageError(`--binding must be one of ${BINDINGS.join(", ")}, not ${JSON.stringify(name)}`);
   return binding;
 }
 
 function headerOf(text: string): [string, string] {
   const colon = text.indexOf(":");
   const [name, value] = [text.slice(0, Math.max(colon, 0)).trim(), text.slice(colon + 1).trim()];
-  if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name) || /[\r\n]/.test(value)) throw new UsageError(`--header must be "name: value", not ${JSON.stringify(text)}`);
+  if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name) || /[\r\n]/.test(value))
+    throw new UsageError(`--header must be "name: value", not ${JSON.stringify(text)}`);
   return [name.toLowerCase(), value];
 }

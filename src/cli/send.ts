@@ -8,16 +8,32 @@ import { peerOf, timeoutOf } from "./peer.js";
 import { type Output, partsText, stateText } from "./terminal.js";
 import { printEvents } from "./watch.js";
 
-const USAGE = 'nuncio send URL "text" [--stream] [--task ID] [--context ID] [--skill ID] [--no-wait] [--binding NAME] [--json]';
+const USAGE =
+  'nuncio send URL "text" [--stream] [--task ID] [--context ID] [--skill ID] [--no-wait] [--binding NAME] [--json]';
 
 /** `nuncio send URL TEXT`: sends, waits, and prints the answer. */
 export async function send(args: readonly string[], output: Output): Promise<number> {
-  const options = { ...callOptions, stream: { type: "boolean" }, task: { type: "string" }, context: { type: "string" }, skill: { type: "string" }, "no-wait": { type: "boolean" } } as const;
+  const options = {
+    ...callOptions,
+    stream: { type: "boolean" },
+    task: { type: "string" },
+    context: { type: "string" },
+    skill: { type: "string" },
+    "no-wait": { type: "boolean" },
+  } as const;
   const { values, positionals } = readArguments(args, options, USAGE, { min: 2, max: 2 });
   const [target = "", text = ""] = positionals;
   await using peer = await peerOf(target, values);
-  const how: SendOptions = { taskId: values.task, contextId: values.context, skill: values.skill, returnImmediately: values["no-wait"], ...timeoutOf(values) };
-  return values.stream ? streamed(peer, text, how, { output, json: values.json ?? false, target }) : whole(peer, text, how, { output, json: values.json ?? false, target });
+  const how: SendOptions = {
+    taskId: values.task,
+    contextId: values.context,
+    skill: values.skill,
+    returnImmediately: values["no-wait"],
+    ...timeoutOf(values),
+  };
+  return values.stream
+    ? streamed(peer, text, how, { output, json: values.json ?? false, target })
+    : whole(peer, text, how, { output, json: values.json ?? false, target });
 }
 
 interface Printing {
@@ -39,7 +55,12 @@ async function whole(peer: Peer, text: string, how: SendOptions, { output, json,
   return 0;
 }
 
-async function streamed(peer: Peer, text: string, how: SendOptions, { output, json, target }: Printing): Promise<number> {
+async function streamed(
+  peer: Peer,
+  text: string,
+  how: SendOptions,
+  { output, json, target }: Printing,
+): Promise<number> {
   const events = peer.stream(text, how);
   if (json) {
     let failed = false;
@@ -63,9 +84,13 @@ function messagePayload({ message }: Reply) {
 }
 
 /** What one may do next; on a terminal, and where the task isn't over. */
-function footer({ task, state }: Pick<Reply, "task" | "state">, { output, target }: Pick<Printing, "output" | "target">): void {
+function footer(
+  { task, state }: Pick<Reply, "task" | "state">,
+  { output, target }: Pick<Printing, "output" | "target">,
+): void {
   if (task === undefined || state === TaskState.COMPLETED) return;
   output.line(`\n${stateText(state, output.color)}  task ${task.id}`);
-  if (state !== undefined && isInterrupted(state)) output.line(`Answer with: nuncio send ${target} "…" --task ${task.id}`);
+  if (state !== undefined && isInterrupted(state))
+    output.line(`Answer with: nuncio send ${target} "…" --task ${task.id}`);
   else output.line(`See it with: nuncio task watch ${target} ${task.id}`);
 }

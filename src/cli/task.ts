@@ -22,12 +22,19 @@ export async function task(args: readonly string[], output: Output): Promise<num
     case "watch":
       return watch(rest, output);
     default:
-      throw new UsageError(`nuncio task takes get, list, cancel or watch${verb === undefined ? "" : `, not ${JSON.stringify(verb)}`}`);
+      throw new UsageError(
+        `nuncio task takes get, list, cancel or watch${verb === undefined ? "" : `, not ${JSON.stringify(verb)}`}`,
+      );
   }
 }
 
 async function get(args: readonly string[], output: Output): Promise<number> {
-  const { values, positionals } = readArguments(args, { ...callOptions, history: { type: "string" } }, "nuncio task get URL ID [--history N] [--json]", { min: 2, max: 2 });
+  const { values, positionals } = readArguments(
+    args,
+    { ...callOptions, history: { type: "string" } },
+    "nuncio task get URL ID [--history N] [--json]",
+    { min: 2, max: 2 },
+  );
   const [target = "", id = ""] = positionals;
   const historyLength = wholeNumber("history", values.history, { min: 0, max: 2 ** 31 - 1 });
   await using peer = await peerOf(target, values);
@@ -38,13 +45,28 @@ async function get(args: readonly string[], output: Output): Promise<number> {
 }
 
 async function list(args: readonly string[], output: Output): Promise<number> {
-  const options = { ...callOptions, context: { type: "string" }, state: { type: "string" }, limit: { type: "string" } } as const;
-  const { values, positionals } = readArguments(args, options, "nuncio task list URL [--context ID] [--state WORKING] [--limit N] [--json]", { min: 1, max: 1 });
+  const options = {
+    ...callOptions,
+    context: { type: "string" },
+    state: { type: "string" },
+    limit: { type: "string" },
+  } as const;
+  const { values, positionals } = readArguments(
+    args,
+    options,
+    "nuncio task list URL [--context ID] [--state WORKING] [--limit N] [--json]",
+    { min: 1, max: 1 },
+  );
   const limit = wholeNumber("limit", values.limit, { min: 1, max: MAX_LIMIT }) ?? 50;
   const status = stateOf(values.state);
   await using peer = await peerOf(positionals[0] ?? "", values);
   let shown = 0;
-  for await (const one of peer.list({ contextId: values.context, status, pageSize: Math.min(limit, 100), ...timeoutOf(values) })) {
+  for await (const one of peer.list({
+    contextId: values.context,
+    status,
+    pageSize: Math.min(limit, 100),
+    ...timeoutOf(values),
+  })) {
     if (values.json) output.json(TaskSchema, one);
     else output.line(`${one.id}  ${stateText(one.status?.state, output.color)}  context ${one.contextId}`);
     shown += 1;
@@ -55,7 +77,10 @@ async function list(args: readonly string[], output: Output): Promise<number> {
 }
 
 async function cancel(args: readonly string[], output: Output): Promise<number> {
-  const { values, positionals } = readArguments(args, callOptions, "nuncio task cancel URL ID [--json]", { min: 2, max: 2 });
+  const { values, positionals } = readArguments(args, callOptions, "nuncio task cancel URL ID [--json]", {
+    min: 2,
+    max: 2,
+  });
   const [target = "", id = ""] = positionals;
   await using peer = await peerOf(target, values);
   const stop = output.spin("canceling");
@@ -66,7 +91,12 @@ async function cancel(args: readonly string[], output: Output): Promise<number> 
 }
 
 async function watch(args: readonly string[], output: Output): Promise<number> {
-  const { values, positionals } = readArguments(args, { ...callOptions, after: { type: "string" } }, "nuncio task watch URL ID [--after POSITION] [--json]", { min: 2, max: 2 });
+  const { values, positionals } = readArguments(
+    args,
+    { ...callOptions, after: { type: "string" } },
+    "nuncio task watch URL ID [--after POSITION] [--json]",
+    { min: 2, max: 2 },
+  );
   const [target = "", id = ""] = positionals;
   await using peer = await peerOf(target, values);
   const events = peer.subscribe(id, { after: values.after, ...timeoutOf(values) });
@@ -81,7 +111,10 @@ async function watch(args: readonly string[], output: Output): Promise<number> {
 
 function stateOf(name: string | undefined): TaskState | undefined {
   if (name === undefined) return undefined;
-  const plain = name.toUpperCase().replaceAll("-", "_").replace(/^TASK_STATE_/, "");
+  const plain = name
+    .toUpperCase()
+    .replaceAll("-", "_")
+    .replace(/^TASK_STATE_/, "");
   const names = Object.keys(TaskState).filter((key) => /^[A-Z]/.test(key) && key !== "UNSPECIFIED");
   if (names.includes(plain)) return TaskState[plain as keyof typeof TaskState];
   throw new UsageError(`--state must be one of ${names.join(", ")}, not ${JSON.stringify(name)}`);

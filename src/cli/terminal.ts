@@ -20,8 +20,12 @@ export interface Output {
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const FRAME_MS = 80;
 
-export function createOutput(stdout: NodeJS.WriteStream, stderr: NodeJS.WriteStream, runtime: Runtime = systemRuntime): Output {
-  const color = stdout.isTTY === true && process.env["NO_COLOR"] === undefined;
+export function createOutput(
+  stdout: NodeJS.WriteStream,
+  stderr: NodeJS.WriteStream,
+  runtime: Runtime = systemRuntime,
+): Output {
+  const color = stdout.isTTY === true && process.env.NO_COLOR === undefined;
   return {
     color,
     line: (text) => void stdout.write(`${text}\n`),
@@ -86,7 +90,10 @@ function partText(part: Part): string {
 /** A task as a person reads it. */
 export function taskText(task: Task, color: boolean): string {
   const { status } = task;
-  const seconds = status?.timestamp === undefined ? undefined : new Date(Number(status.timestamp.seconds) * 1_000 + Math.floor(status.timestamp.nanos / 1e6)).toISOString();
+  const seconds =
+    status?.timestamp === undefined
+      ? undefined
+      : new Date(Number(status.timestamp.seconds) * 1_000 + Math.floor(status.timestamp.nanos / 1e6)).toISOString();
   const said = status?.message === undefined ? "" : partsText(status.message.parts);
   return [
     `task     ${task.id}`,

@@ -21,10 +21,17 @@ export async function fetchAgentCard(target: URL, options: CardFetch): Promise<A
   const places = cardPlaces(target);
   let missing: A2AError | undefined;
   for (const place of places) {
-    const response = await options.fetch(place, { headers: { accept: "application/json", "a2a-version": "1.0", ...options.headers() }, redirect: "follow", signal: options.signal ?? null });
+    const response = await options.fetch(place, {
+      headers: { accept: "application/json", "a2a-version": "1.0", ...options.headers() },
+      redirect: "follow",
+      signal: options.signal ?? null,
+    });
     if (response.ok) return readAgentCard(await jsonOf(response, place), place);
     await response.body?.cancel();
-    missing ??= new A2AError(response.status === 401 ? "UNAUTHENTICATED" : "TASK_NOT_FOUND", `There is no agent card at ${place} (HTTP ${response.status})`);
+    missing ??= new A2AError(
+      response.status === 401 ? "UNAUTHENTICATED" : "TASK_NOT_FOUND",
+      `There is no agent card at ${place} (HTTP ${response.status})`,
+    );
     if (response.status !== 404) break;
   }
   throw new A2AError("INVALID_AGENT_RESPONSE", missing?.message ?? `There is no agent card at ${target.href}`);
@@ -35,7 +42,10 @@ export function readAgentCard(card: AgentCard | AgentCardJson | unknown, place =
   if (typeof card === "object" && card !== null && "$typeName" in card) return card as AgentCard;
   const read = decodeJson(AgentCardSchema, card, { from: "peer" });
   if (read.name !== "" && read.supportedInterfaces.length > 0) return read;
-  throw new A2AError("INVALID_AGENT_RESPONSE", `${place} isn't an A2A 1.0 agent card: it has no ${read.name === "" ? "name" : "supportedInterfaces"}`);
+  throw new A2AError(
+    "INVALID_AGENT_RESPONSE",
+    `${place} isn't an A2A 1.0 agent card: it has no ${read.name === "" ? "name" : "supportedInterfaces"}`,
+  );
 }
 
 function cardPlaces(target: URL): string[] {
@@ -46,10 +56,13 @@ function cardPlaces(target: URL): string[] {
 
 async function jsonOf(response: Response, place: string): Promise<unknown> {
   const text = await response.text();
-  if (text.length > MAX_CARD_BYTES) throw new A2AError("INVALID_AGENT_RESPONSE", `The answer at ${place} is too large for an agent card`);
+  if (text.length > MAX_CARD_BYTES)
+    throw new A2AError("INVALID_AGENT_RESPONSE", `The answer at ${place} is too large for an agent card`);
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new A2AError("INVALID_AGENT_RESPONSE", `The answer at ${place} isn't JSON, so it isn't an agent card`, { cause });
+    throw new A2AError("INVALID_AGENT_RESPONSE", `The answer at ${place} isn't JSON, so it isn't an agent card`, {
+      cause,
+    });
   }
 }

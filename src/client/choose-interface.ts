@@ -27,10 +27,14 @@ export function chooseInterface(card: AgentCard, bindings?: readonly BindingName
     const binding = NAMES[one.protocolBinding] ?? NAMES[one.protocolBinding.toUpperCase()];
     return binding !== undefined && /^1\.0(\.|$)/.test(one.protocolVersion) ? [{ binding, interface: one }] : [];
   });
-  const wanted = bindings === undefined ? spoken : bindings.flatMap((name) => spoken.filter(({ binding }) => binding === name));
+  const wanted =
+    bindings === undefined ? spoken : bindings.flatMap((name) => spoken.filter(({ binding }) => binding === name));
   const [first] = wanted;
   if (first !== undefined) return first;
-  const offered = card.supportedInterfaces.map(({ protocolBinding, protocolVersion }) => `${protocolBinding} ${protocolVersion}`).join(", ") || "nothing";
+  const offered =
+    card.supportedInterfaces
+      .map(({ protocolBinding, protocolVersion }) => `${protocolBinding} ${protocolVersion}`)
+      .join(", ") || "nothing";
   const asked = bindings === undefined ? "" : ` over ${bindings.join(", ")}`;
   throw new A2AError("VERSION_NOT_SUPPORTED", `${card.name} offers no A2A 1.0 interface${asked}; it offers ${offered}`);
 }

@@ -1,5 +1,5 @@
-import { A2AError, type A2AErrorOptions } from "../a2a/errors.js";
 import { contentOf } from "../a2a/content.js";
+import { A2AError, type A2AErrorOptions } from "../a2a/errors.js";
 import { type Task, TaskState } from "../a2a/types.js";
 
 /** Whether the peer acted. `not-sent`: it didn't. `unknown`: it may have. `done`: it did, and the task says how it ended. */
@@ -16,7 +16,18 @@ class FailedCall extends A2AError {
   constructor(
     reason: string,
     message: string,
-    { outcome, task, status, retryAfterMs, ...options }: A2AErrorOptions & { outcome: Outcome; task?: Task; status?: number | undefined; retryAfterMs?: number | undefined },
+    {
+      outcome,
+      task,
+      status,
+      retryAfterMs,
+      ...options
+    }: A2AErrorOptions & {
+      outcome: Outcome;
+      task?: Task;
+      status?: number | undefined;
+      retryAfterMs?: number | undefined;
+    },
   ) {
     super(reason, message, options);
     this.name = "CallError";
@@ -33,17 +44,28 @@ export type CallError = A2AError & {
   /** HTTP status, if there was one. */
   readonly status: number | undefined;
   readonly retryAfterMs: number | undefined;
-} & ({ readonly outcome: "not-sent" | "unknown"; readonly task?: undefined } | { readonly outcome: "done"; readonly task: Task });
+} & (
+    | { readonly outcome: "not-sent" | "unknown"; readonly task?: undefined }
+    | { readonly outcome: "done"; readonly task: Task }
+  );
 
 /** For `instanceof`; across copies of the package. */
 export const CallError: { [Symbol.hasInstance](value: unknown): value is CallError } = {
-  [Symbol.hasInstance]: (value: unknown): value is CallError => typeof value === "object" && value !== null && BRAND in value,
+  [Symbol.hasInstance]: (value: unknown): value is CallError =>
+    typeof value === "object" && value !== null && BRAND in value,
 };
 
 /** What is known when a call fails: a refusal was judged before anything was done, all else may have happened. */
 const ACTED: ReadonlySet<string> = new Set(["INTERNAL", "INVALID_AGENT_RESPONSE"]);
 /** Of `fetch` and sockets, when the connection never came about. */
-const NEVER_CONNECTED: ReadonlySet<string> = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "ERR_INVALID_URL"]);
+const NEVER_CONNECTED: ReadonlySet<string> = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ERR_INVALID_URL",
+]);
 
 /** The failure of a call, with what is known. */
 export function callError(error: unknown): Error {
@@ -62,7 +84,10 @@ export function callError(error: unknown): Error {
 export function endedBadly(task: Task): Error {
   const state = task.status?.state ?? TaskState.UNSPECIFIED;
   const said = task.status?.message === undefined ? "" : contentOf(task.status.message).text;
-  return new FailedCall("TASK_ENDED", said === "" ? `The task ended ${TaskState[state]}` : said, { outcome: "done", task });
+  return new FailedCall("TASK_ENDED", said === "" ? `The task ended ${TaskState[state]}` : said, {
+    outcome: "done",
+    task,
+  });
 }
 
 /** Whether an error says that nothing ever reached the peer. Causes are looked through, at any depth. */

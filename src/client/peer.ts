@@ -4,7 +4,18 @@ import type { Call } from "../a2a/call.js";
 import { type Content, partsOf } from "../a2a/content.js";
 import type { Handler } from "../a2a/handler.js";
 import { isTerminal } from "../a2a/task-state.js";
-import { type AgentCard, ListTasksRequestSchema, MessageSchema, Role, SendMessageConfigurationSchema, type SendMessageRequest, SendMessageRequestSchema, type StreamResponse, type Task, TaskState } from "../a2a/types.js";
+import {
+  type AgentCard,
+  ListTasksRequestSchema,
+  MessageSchema,
+  Role,
+  SendMessageConfigurationSchema,
+  type SendMessageRequest,
+  SendMessageRequestSchema,
+  type StreamResponse,
+  type Task,
+  TaskState,
+} from "../a2a/types.js";
 import type { Runtime } from "../runtime/runtime.js";
 import { callError } from "./outcome.js";
 import { assertEndedWell, type Reply, replyOf } from "./reply.js";
@@ -83,27 +94,54 @@ export interface PeerContext {
 
 /** The typed calls over a Handler, whichever wire it speaks. */
 export function createPeer({ card, handler, runtime, close }: PeerContext): Peer {
-  const request = (content: Content, options: SendOptions): SendMessageRequest => sendRequest(runtime, content, options);
+  const request = (content: Content, options: SendOptions): SendMessageRequest =>
+    sendRequest(runtime, content, options);
   const peer: Peer = {
     card,
     handler,
     async send(content, options = {}) {
-      const answer = await timed(runtime, options, undefined, (call) => handler.sendMessage(request(content, options), { ...call, extensions: options.extensions }));
+      const answer = await timed(runtime, options, undefined, (call) =>
+        handler.sendMessage(request(content, options), { ...call, extensions: options.extensions }),
+      );
       return assertEndedWell(replyOf(answer));
     },
     stream: (content, options = {}) =>
-      createTaskStream(() => opened(runtime, options, (call) => handler.sendStreamingMessage(request(content, options), { ...call, extensions: options.extensions }))),
+      createTaskStream(() =>
+        opened(runtime, options, (call) =>
+          handler.sendStreamingMessage(request(content, options), { ...call, extensions: options.extensions }),
+        ),
+      ),
     subscribe: (id, options = {}) =>
-      createTaskStream(() => opened(runtime, options, (call) => handler.subscribeToTask({ $typeName: "lf.a2a.v1.SubscribeToTaskRequest", tenant: "", id }, { ...call, after: options.after }))),
+      createTaskStream(() =>
+        opened(runtime, options, (call) =>
+          handler.subscribeToTask(
+            { $typeName: "lf.a2a.v1.SubscribeToTaskRequest", tenant: "", id },
+            { ...call, after: options.after },
+          ),
+        ),
+      ),
     talk: (options = {}) => createTalk(peer, options),
     get: (id, options = {}) =>
       timed(runtime, options, DEFAULT_TIMEOUT_MS, (call) =>
-        handler.getTask({ $typeName: "lf.a2a.v1.GetTaskRequest", tenant: "", id, ...(options.historyLength === undefined ? {} : { historyLength: options.historyLength }) }, call),
+        handler.getTask(
+          {
+            $typeName: "lf.a2a.v1.GetTaskRequest",
+            tenant: "",
+            id,
+            ...(options.historyLength === undefined ? {} : { historyLength: options.historyLength }),
+          },
+          call,
+        ),
       ),
     list: (filter = {}) => pages(runtime, handler, filter),
-    cancel: (id, options = {}) => timed(runtime, options, DEFAULT_TIMEOUT_MS, (call) => handler.cancelTask({ $typeName: "lf.a2a.v1.CancelTaskRequest", tenant: "", id }, call)),
+    cancel: (id, options = {}) =>
+      timed(runtime, options, DEFAULT_TIMEOUT_MS, (call) =>
+        handler.cancelTask({ $typeName: "lf.a2a.v1.CancelTaskRequest", tenant: "", id }, call),
+      ),
     extendedCard: (options = {}) =>
-      timed(runtime, options, DEFAULT_TIMEOUT_MS, (call) => handler.getExtendedAgentCard({ $typeName: "lf.a2a.v1.GetExtendedAgentCardRequest", tenant: "" }, call)),
+      timed(runtime, options, DEFAULT_TIMEOUT_MS, (call) =>
+        handler.getExtendedAgentCard({ $typeName: "lf.a2a.v1.GetExtendedAgentCardRequest", tenant: "" }, call),
+      ),
     [Symbol.asyncDispose]: close,
   };
   return peer;
@@ -158,14 +196,20 @@ function createTalk(peer: Peer, begun: { contextId?: string | undefined; taskId?
     async send(content, options = {}) {
       const reply = await peer.send(content, { taskId, ...(taskId === undefined ? { contextId } : {}), ...options });
       contextId = reply.task?.contextId || reply.message?.contextId || contextId;
-      taskId = reply.task !== undefined && !isTerminal(reply.state ?? TaskState.UNSPECIFIED) ? reply.task.id : undefined;
+      taskId =
+        reply.task !== undefined && !isTerminal(reply.state ?? TaskState.UNSPECIFIED) ? reply.task.id : undefined;
       return reply;
     },
   };
 }
 
 /** A call with its deadline and its failure told. @throws CallError; an abort rejects with the signal's reason. */
-async function timed<T>(runtime: Runtime, { signal, timeoutMs }: CallOptions, defaultMs: number | undefined, act: (call: Call) => Promise<T>): Promise<T> {
+async function timed<T>(
+  runtime: Runtime,
+  { signal, timeoutMs }: CallOptions,
+  defaultMs: number | undefined,
+  act: (call: Call) => Promise<T>,
+): Promise<T> {
   const deadline = deadlineOf(runtime, signal, timeoutMs ?? defaultMs);
   try {
     return await act({ signal: deadline.signal });
@@ -177,7 +221,11 @@ async function timed<T>(runtime: Runtime, { signal, timeoutMs }: CallOptions, de
   }
 }
 
-async function* opened(runtime: Runtime, { signal, timeoutMs }: CallOptions, open: (call: Call) => AsyncIterable<StreamResponse>): AsyncGenerator<StreamResponse, void, void> {
+async function* opened(
+  runtime: Runtime,
+  { signal, timeoutMs }: CallOptions,
+  open: (call: Call) => AsyncIterable<StreamResponse>,
+): AsyncGenerator<StreamResponse, void, void> {
   const deadline = deadlineOf(runtime, signal, timeoutMs);
   try {
     yield* open({ signal: deadline.signal });
@@ -186,9 +234,16 @@ async function* opened(runtime: Runtime, { signal, timeoutMs }: CallOptions, ope
   }
 }
 
-function deadlineOf(runtime: Runtime, signal: AbortSignal | undefined, timeoutMs: number | undefined): { signal: AbortSignal | undefined; clear(): void } {
+function deadlineOf(
+  runtime: Runtime,
+  signal: AbortSignal | undefined,
+  timeoutMs: number | undefined,
+): { signal: AbortSignal | undefined; clear(): void } {
   if (timeoutMs === undefined) return { signal, clear() {} };
   const late = new AbortController();
   const timer = runtime.after(timeoutMs, () => late.abort(new Error(`No answer within ${timeoutMs} ms`)));
-  return { signal: signal === undefined ? late.signal : AbortSignal.any([signal, late.signal]), clear: () => timer.cancel() };
+  return {
+    signal: signal === undefined ? late.signal : AbortSignal.any([signal, late.signal]),
+    clear: () => timer.cancel(),
+  };
 }

@@ -3,7 +3,7 @@ import { A2AError } from "../a2a/errors.js";
 import { positionOf } from "../a2a/position.js";
 import { TaskDraft } from "../a2a/task-draft.js";
 import { isInterrupted } from "../a2a/task-state.js";
-import { type StreamResponse, type Task, TaskState } from "../a2a/types.js";
+import type { StreamResponse, Task, TaskState } from "../a2a/types.js";
 import { callError } from "./outcome.js";
 import { assertEndedWell, type Reply, taskReply } from "./reply.js";
 
@@ -77,7 +77,8 @@ function foldIn(task: Task | undefined, { payload }: StreamResponse): Task | und
   if (task === undefined) return undefined;
   const draft = new TaskDraft(task);
   if (payload.case === "statusUpdate" && payload.value.status !== undefined) draft.become(payload.value.status);
-  if (payload.case === "artifactUpdate" && payload.value.artifact !== undefined) draft.write(payload.value.artifact, payload.value.append);
+  if (payload.case === "artifactUpdate" && payload.value.artifact !== undefined)
+    draft.write(payload.value.artifact, payload.value.append);
   return draft.task;
 }
 
@@ -96,7 +97,8 @@ async function* textOf(events: AsyncIterable<StreamEvent>): AsyncGenerator<strin
   let wrote = false;
   for await (const event of events) {
     last = event;
-    const grows = event.payload.case === "artifactUpdate" || event.payload.case === "message" || event.payload.case === "task";
+    const grows =
+      event.payload.case === "artifactUpdate" || event.payload.case === "message" || event.payload.case === "task";
     if (!grows || event.text === "") continue;
     wrote = true;
     yield event.text;
@@ -107,7 +109,9 @@ async function* textOf(events: AsyncIterable<StreamEvent>): AsyncGenerator<strin
 }
 
 function replyFrom(last: StreamEvent | undefined): Reply {
-  if (last?.payload.case === "message") return { ...contentOf(last.payload.value), message: last.payload.value, task: undefined, state: undefined };
-  if (last?.task === undefined) throw callError(new A2AError("INVALID_AGENT_RESPONSE", "The stream ended before it began"));
+  if (last?.payload.case === "message")
+    return { ...contentOf(last.payload.value), message: last.payload.value, task: undefined, state: undefined };
+  if (last?.task === undefined)
+    throw callError(new A2AError("INVALID_AGENT_RESPONSE", "The stream ended before it began"));
   return assertEndedWell(taskReply(last.task));
 }

@@ -11,7 +11,15 @@ import { assertHistoryLength, MAX_REFERENCES, taskNotFound } from "./limits.js";
 import { assertModes } from "./modes.js";
 
 /** What became of a message: a task took it at a position of its log, or it was answered directly. */
-export type Accepted = { readonly kind: "task"; readonly taskId: string; readonly message: number; readonly position: number; readonly repeated: boolean } | { readonly kind: "reply"; readonly message: Message };
+export type Accepted =
+  | {
+      readonly kind: "task";
+      readonly taskId: string;
+      readonly message: number;
+      readonly position: number;
+      readonly repeated: boolean;
+    }
+  | { readonly kind: "reply"; readonly message: Message };
 
 /** A message with what is known of where it goes. */
 interface Addressed {
@@ -42,7 +50,14 @@ export async function accept(core: Core, request: SendMessageRequest, call: Call
 function judged(core: Core, { message, configuration }: SendMessageRequest): Message {
   if (message === undefined) throw required("message");
   if (message.role !== Role.USER) {
-    throw invalidParams([{ path: "message.role", rule: "ROLE", description: "must be ROLE_USER: the caller speaks as the user", section: "§4.1.5" }]);
+    throw invalidParams([
+      {
+        path: "message.role",
+        rule: "ROLE",
+        description: "must be ROLE_USER: the caller speaks as the user",
+        section: "§4.1.5",
+      },
+    ]);
   }
   assertHistoryLength("configuration.historyLength", configuration?.historyLength);
   const push = configuration?.taskPushNotificationConfig;
@@ -54,7 +69,14 @@ function judged(core: Core, { message, configuration }: SendMessageRequest): Mes
 /** Referenced tasks must be the caller's own (§3.4.3). */
 async function assertReferences(core: Core, { scope, message }: Addressed): Promise<void> {
   if (message.referenceTaskIds.length > MAX_REFERENCES) {
-    throw invalidParams([{ path: "message.referenceTaskIds", rule: "RANGE", description: `holds at most ${MAX_REFERENCES} ids`, section: "§3.4.3" }]);
+    throw invalidParams([
+      {
+        path: "message.referenceTaskIds",
+        rule: "RANGE",
+        description: `holds at most ${MAX_REFERENCES} ids`,
+        section: "§3.4.3",
+      },
+    ]);
   }
   for (const id of message.referenceTaskIds) {
     if ((await core.journal.head(id, scope)) === undefined) throw taskNotFound();
@@ -89,7 +111,14 @@ async function follow(core: Core, addressed: Addressed): Promise<Accepted> {
     const head = await core.journal.head(message.taskId, scope);
     if (head === undefined) throw taskNotFound();
     if (message.contextId !== "" && message.contextId !== head.contextId) {
-      throw invalidParams([{ path: "message.contextId", rule: "MISMATCH", description: "is not the context of the task", section: "§3.4.3" }]);
+      throw invalidParams([
+        {
+          path: "message.contextId",
+          rule: "MISMATCH",
+          description: "is not the context of the task",
+          section: "§3.4.3",
+        },
+      ]);
     }
     const result = await core.journal.append(continuation(core, addressed, head));
     switch (result.kind) {
@@ -97,7 +126,10 @@ async function follow(core: Core, addressed: Addressed): Promise<Accepted> {
       case "duplicate":
         return accepted(head.taskId, result);
       case "terminal":
-        throw new A2AError("UNSUPPORTED_OPERATION", "The task has ended and takes no more messages; send one without a taskId to begin another");
+        throw new A2AError(
+          "UNSUPPORTED_OPERATION",
+          "The task has ended and takes no more messages; send one without a taskId to begin another",
+        );
       case "not-found":
         throw taskNotFound();
       case "held":
@@ -116,7 +148,8 @@ async function follow(core: Core, addressed: Addressed): Promise<Accepted> {
 function continuation(core: Core, addressed: Addressed, head: Head): AppendRequest {
   const event = received(core, addressed, head.taskId, head.contextId);
   const common = { taskId: head.taskId, reader: addressed.scope, key: addressed.key };
-  if (isTerminal(head.state) || head.holder !== undefined) return { ...common, events: [event], due: core.runtime.now() };
+  if (isTerminal(head.state) || head.holder !== undefined)
+    return { ...common, events: [event], due: core.runtime.now() };
   const waits = isInterrupted(head.state) && !core.journal.leases.hasRoom();
   const submitted = { kind: { case: "statusUpdated" as const, value: { state: TaskState.SUBMITTED } } };
   return { ...common, events: waits ? [event, submitted] : [event], idle: true, ...work(core) };
@@ -124,10 +157,17 @@ function continuation(core: Core, addressed: Addressed, head: Head): AppendReque
 
 /** The accepting instance takes the lease if it has room; else the task waits for whoever has. */
 function work(core: Core): Pick<AppendRequest, "take" | "due"> {
-  return core.journal.leases.hasRoom() ? { take: { agentVersion: core.responder.version } } : { due: core.runtime.now() };
+  return core.journal.leases.hasRoom()
+    ? { take: { agentVersion: core.responder.version } }
+    : { due: core.runtime.now() };
 }
 
-function received(core: Core, { message, request, call }: Addressed, taskId: string, contextId: string): AppendRequest["events"][number] {
+function received(
+  core: Core,
+  { message, request, call }: Addressed,
+  taskId: string,
+  contextId: string,
+): AppendRequest["events"][number] {
   const { id, tenant, scopes, claims } = call.principal ?? anonymous;
   const known = new Set(core.responder.card().capabilities?.extensions.map(({ uri }) => uri));
   return {
@@ -145,7 +185,8 @@ function received(core: Core, { message, request, call }: Addressed, taskId: str
 
 /** What a message came to: itself, or what the first one of a repeat did. */
 function accepted(taskId: string, result: Extract<AppendResult, { kind: "ok" | "duplicate" }>): Accepted {
-  if (result.kind === "ok") return { kind: "task", taskId, message: result.first, position: result.position, repeated: false };
+  if (result.kind === "ok")
+    return { kind: "task", taskId, message: result.first, position: result.position, repeated: false };
   return repeatOf(result);
 }
 

@@ -23,7 +23,12 @@ export async function cancelTask(core: Core, request: CancelTaskRequest, call: C
       case "ok":
         if (head.holder !== undefined) {
           forceAfterGrace(core, head);
-          await untilState(core.journal, { taskId: head.taskId, position: result.position, isOver: isTerminal, signal: call.signal });
+          await untilState(core.journal, {
+            taskId: head.taskId,
+            position: result.position,
+            isOver: isTerminal,
+            signal: call.signal,
+          });
         }
         return outcome(core, head.taskId, scope);
       case "not-found":
@@ -43,7 +48,10 @@ function cancellation(head: Head, scope: Scope, request: CancelTaskRequest, call
   const asked = {
     kind: {
       case: "cancelRequested" as const,
-      value: { ...(request.metadata === undefined ? {} : { metadata: request.metadata }), from: { id, tenant: tenant ?? "", scopes: [...(scopes ?? [])] } },
+      value: {
+        ...(request.metadata === undefined ? {} : { metadata: request.metadata }),
+        from: { id, tenant: tenant ?? "", scopes: [...(scopes ?? [])] },
+      },
     },
   };
   if (head.holder !== undefined) return { taskId: head.taskId, reader: scope, events: [asked] };
@@ -69,7 +77,9 @@ function forceAfterGrace(core: Core, { taskId, contextId }: Head): void {
     parts: [{ content: { case: "text" as const, value: "Canceled; the agent didn't confirm" } }],
   });
   core.runtime.after(core.cancelGraceMs, () => {
-    const canceled = { kind: { case: "statusUpdated" as const, value: { state: TaskState.CANCELED, message: message() } } };
+    const canceled = {
+      kind: { case: "statusUpdated" as const, value: { state: TaskState.CANCELED, message: message() } },
+    };
     core.journal
       .append({ taskId, events: [canceled], fence: true, due: null })
       .catch((cause: unknown) => core.logger.error({ err: cause, taskId }, "A canceled task could not be ended"));

@@ -12,7 +12,8 @@ import { viewOf } from "./view.js";
 /** The 11 operations over a journal, for one agent. Everything that any binding serves comes from here. */
 export function createHandler(core: Core): Handler {
   const streaming = () => {
-    if (core.responder.card().capabilities?.streaming !== true) throw new A2AError("UNSUPPORTED_OPERATION", "This agent doesn't stream; use SendMessage and GetTask");
+    if (core.responder.card().capabilities?.streaming !== true)
+      throw new A2AError("UNSUPPORTED_OPERATION", "This agent doesn't stream; use SendMessage and GetTask");
   };
   const push = () => Promise.reject(new A2AError("PUSH_NOTIFICATION_NOT_SUPPORTED"));
   return {

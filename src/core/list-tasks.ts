@@ -3,10 +3,24 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { Call } from "../a2a/call.js";
 import { invalidParams } from "../a2a/errors.js";
 import { keepEmpty } from "../a2a/presence.js";
-import { type ListTasksRequest, type ListTasksResponse, ListTasksResponseSchema, type Task, TaskSchema, TaskState } from "../a2a/types.js";
+import {
+  type ListTasksRequest,
+  type ListTasksResponse,
+  ListTasksResponseSchema,
+  type Task,
+  TaskSchema,
+  TaskState,
+} from "../a2a/types.js";
 import type { Head } from "../journal/journal.js";
 import type { Core } from "./core.js";
-import { assertHistoryLength, DEFAULT_HISTORY, DEFAULT_LIST_HISTORY, DEFAULT_PAGE_SIZE, MAX_PAGE_BYTES, MAX_PAGE_SIZE } from "./limits.js";
+import {
+  assertHistoryLength,
+  DEFAULT_HISTORY,
+  DEFAULT_LIST_HISTORY,
+  DEFAULT_PAGE_SIZE,
+  MAX_PAGE_BYTES,
+  MAX_PAGE_SIZE,
+} from "./limits.js";
 import { parsePageToken, writePageToken } from "./page-token.js";
 import { viewOf } from "./view.js";
 
@@ -50,7 +64,9 @@ function listed(task: Task, { historyLength, includeArtifacts = false }: ListTas
 
 function pageSizeOf({ pageSize = DEFAULT_PAGE_SIZE }: ListTasksRequest): number {
   if (pageSize >= 1 && pageSize <= MAX_PAGE_SIZE) return pageSize;
-  throw invalidParams([{ path: "pageSize", rule: "RANGE", description: `must be 1 to ${MAX_PAGE_SIZE}`, section: "§3.1.4" }]);
+  throw invalidParams([
+    { path: "pageSize", rule: "RANGE", description: `must be 1 to ${MAX_PAGE_SIZE}`, section: "§3.1.4" },
+  ]);
 }
 
 /** Rounded up, so that "at or after" is exact for status times, which are whole milliseconds. */

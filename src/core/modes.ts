@@ -10,11 +10,21 @@ export function assertModes(card: AgentCard, message: Message, acceptedOutputMod
   const inputs = [...card.defaultInputModes, ...card.skills.flatMap(({ inputModes }) => inputModes)];
   for (const [index, part] of message.parts.entries()) {
     if (!isFile(part) || part.mediaType === "" || inputs.some((mode) => matches(mode, part.mediaType))) continue;
-    throw new A2AError("CONTENT_TYPE_NOT_SUPPORTED", `message.parts[${index}]: this agent doesn't take ${part.mediaType}; it takes ${list(inputs)}`);
+    throw new A2AError(
+      "CONTENT_TYPE_NOT_SUPPORTED",
+      `message.parts[${index}]: this agent doesn't take ${part.mediaType}; it takes ${list(inputs)}`,
+    );
   }
   const outputs = [...card.defaultOutputModes, ...card.skills.flatMap(({ outputModes }) => outputModes)];
-  if (acceptedOutputModes.length === 0 || acceptedOutputModes.some((wanted) => outputs.some((mode) => matches(mode, wanted) || matches(wanted, mode)))) return;
-  throw new A2AError("CONTENT_TYPE_NOT_SUPPORTED", `configuration.acceptedOutputModes: this agent gives ${list(outputs)}`);
+  if (
+    acceptedOutputModes.length === 0 ||
+    acceptedOutputModes.some((wanted) => outputs.some((mode) => matches(mode, wanted) || matches(wanted, mode)))
+  )
+    return;
+  throw new A2AError(
+    "CONTENT_TYPE_NOT_SUPPORTED",
+    `configuration.acceptedOutputModes: this agent gives ${list(outputs)}`,
+  );
 }
 
 function isFile({ content }: Part): boolean {

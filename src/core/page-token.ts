@@ -11,9 +11,20 @@ export function writePageToken({ statusAt, taskId }: Head, filter: Filter): stri
 /** @throws A2AError INVALID_PARAMS for what isn't a token of this list. */
 export function parsePageToken(token: string, filter: Filter): { statusAt: number; taskId: string } {
   const [statusAt, taskId, bound] = parts(token);
-  if (typeof statusAt === "number" && Number.isSafeInteger(statusAt) && typeof taskId === "string" && bound === stamp(filter)) return { statusAt, taskId };
+  if (
+    typeof statusAt === "number" &&
+    Number.isSafeInteger(statusAt) &&
+    typeof taskId === "string" &&
+    bound === stamp(filter)
+  )
+    return { statusAt, taskId };
   throw invalidParams([
-    { path: "pageToken", rule: "PAGE_TOKEN", description: "is not a page token of this list; begin again without one, or keep the filters", section: "§3.1.4" },
+    {
+      path: "pageToken",
+      rule: "PAGE_TOKEN",
+      description: "is not a page token of this list; begin again without one, or keep the filters",
+      section: "§3.1.4",
+    },
   ]);
 }
 

@@ -11,7 +11,11 @@ import { DEFAULT_HISTORY, taskNotFound } from "./limits.js";
 import { viewOf } from "./view.js";
 
 /** SubscribeToTask (§3.1.6): the Task, then what happens to it until it ends; from a position of its log, exactly what came after it. */
-export async function* subscribeToTask(core: Core, { id }: SubscribeToTaskRequest, call: Call): AsyncGenerator<StreamResponse, void, void> {
+export async function* subscribeToTask(
+  core: Core,
+  { id }: SubscribeToTaskRequest,
+  call: Call,
+): AsyncGenerator<StreamResponse, void, void> {
   const scope = core.scopeOf(call);
   const now = await core.journal.load(id, scope);
   if (now === undefined) throw taskNotFound();
@@ -19,7 +23,10 @@ export async function* subscribeToTask(core: Core, { id }: SubscribeToTaskReques
   const loaded = after === undefined ? now : await core.journal.load(id, scope, after);
   if (loaded === undefined) throw taskNotFound();
   if (after === undefined && hasEnded(loaded)) {
-    throw new A2AError("UNSUPPORTED_OPERATION", "The task has ended, there is nothing to subscribe to; GetTask gives its result");
+    throw new A2AError(
+      "UNSUPPORTED_OPERATION",
+      "The task has ended, there is nothing to subscribe to; GetTask gives its result",
+    );
   }
   yield taskFrame(loaded, DEFAULT_HISTORY);
   if (!hasEnded(loaded)) yield* eventsAfter(core, loaded, { closes: undefined, signal: call.signal });

@@ -25,7 +25,9 @@ export type Authenticators<R = unknown> = Readonly<Record<string, Authenticator<
  * Asks each authenticator in turn; without any, everybody is the anonymous principal. An authenticator that fails denies.
  * @throws A2AError UNAUTHENTICATED when none knows the caller.
  */
-export function createAuthenticate<R>(authenticators: Authenticators<R> | undefined): (request: AuthRequest<R>) => Promise<Principal> {
+export function createAuthenticate<R>(
+  authenticators: Authenticators<R> | undefined,
+): (request: AuthRequest<R>) => Promise<Principal> {
   const all = Object.values(authenticators ?? {});
   if (all.length === 0) return async () => anonymous;
   return async (request) => {
