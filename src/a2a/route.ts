@@ -1,4 +1,6 @@
+import type { Message } from "@bufbuild/protobuf";
 import type { Call } from "./call.js";
+import { violationsOf } from "./codec.js";
 import { invalidParams } from "./errors.js";
 import type { Handler } from "./handler.js";
 import { A2AService } from "./types.js";
@@ -40,6 +42,25 @@ export function routeByTenant(handlers: ReadonlyMap<string, Handler>): Handler {
     streaming: (key) =>
       async function* (request, call) {
         yield* streamingOf(handlerFor(request), key)(request, call);
+      },
+  });
+}
+
+/** Judges each request by the contract first, as a wire does when it decodes one (§5.7): for a Handler that is called in process. */
+export function judged(handler: Handler): Handler {
+  const judge = (key: Key, request: Message): void => {
+    const violations = violationsOf(A2AService.method[key].input, request);
+    if (violations.length > 0) throw invalidParams(violations);
+  };
+  return mapHandler({
+    unary: (key) => async (request, call) => {
+      judge(key, request);
+      return unaryOf(handler, key)(request, call);
+    },
+    streaming: (key) =>
+      async function* (request, call) {
+        judge(key, request);
+        yield* streamingOf(handler, key)(request, call);
       },
   });
 }
