@@ -13,10 +13,22 @@ const CLOSE_BRACE = 0x7d;
  * @throws A2AError PARSE_ERROR: no UTF-8, no JSON, or nested deeper than `maxDepth`, which is judged before anything is built.
  */
 export function parseJson(bytes: Uint8Array, maxDepth: number): unknown {
-  if (isDeeperThan(bytes, maxDepth))
-    throw new A2AError("PARSE_ERROR", `Invalid JSON payload: nested deeper than ${maxDepth} levels`);
+  let text: string;
   try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw new A2AError("PARSE_ERROR", undefined, { cause });
+  }
+  return parseJsonText(text, maxDepth);
+}
+
+/** The same, of a text. @throws A2AError PARSE_ERROR. */
+export function parseJsonText(text: string, maxDepth: number): unknown {
+  if (isDeeperThan(text, maxDepth)) {
+    throw new A2AError("PARSE_ERROR", `Invalid JSON payload: nested deeper than ${maxDepth} levels`);
+  }
+  try {
+    return JSON.parse(text);
   } catch (cause) {
     throw new A2AError("PARSE_ERROR", undefined, { cause });
   }
@@ -27,19 +39,19 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function isDeeperThan(bytes: Uint8Array, maxDepth: number): boolean {
+function isDeeperThan(text: string, maxDepth: number): boolean {
   let depth = 0;
   let inString = false;
-  for (let at = 0; at < bytes.length; at++) {
-    const byte = bytes[at];
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
     if (inString) {
-      if (byte === BACKSLASH) at++;
-      else if (byte === QUOTE) inString = false;
-    } else if (byte === QUOTE) {
+      if (code === BACKSLASH) at++;
+      else if (code === QUOTE) inString = false;
+    } else if (code === QUOTE) {
       inString = true;
-    } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+    } else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
       if (++depth > maxDepth) return true;
-    } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
+    } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
       depth--;
     }
   }

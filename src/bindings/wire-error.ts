@@ -48,11 +48,11 @@ export class HttpAnswer extends Error {
   /** From `Retry-After`, in milliseconds. */
   readonly retryAfterMs: number | undefined;
 
-  constructor(response: Response, excerpt: string, now: number) {
-    super(`HTTP ${response.status}${excerpt === "" ? "" : `: ${excerpt}`}`);
+  constructor({ status, headers }: Response, excerpt = "") {
+    super(`HTTP ${status}${excerpt === "" ? "" : `: ${excerpt}`}`);
     this.name = "HttpAnswer";
-    this.status = response.status;
-    this.retryAfterMs = retryAfterOf(response.headers.get("retry-after"), now);
+    this.status = status;
+    this.retryAfterMs = retryAfterOf(headers);
   }
 }
 
@@ -79,11 +79,6 @@ export function readPeerError({ message, details, otherwise }: PeerError, cause:
     details: all.filter((detail) => detail["@type"] !== ERROR_INFO && detail["@type"] !== BAD_REQUEST),
     metadata: stringsOf(info?.metadata),
   });
-}
-
-/** Whether an error was named by an `ErrorInfo`: the answer of an agent, not of something on the way. */
-export function hasErrorInfo(details: unknown): boolean {
-  return Array.isArray(details) && details.some((detail) => isObject(detail) && detail["@type"] === ERROR_INFO);
 }
 
 /** What a bare HTTP status says. */
@@ -147,10 +142,11 @@ function text(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-/** Seconds, or a date (RFC 9110 §10.2.3). */
-function retryAfterOf(value: string | null, now: number): number | undefined {
+/** Seconds, or a date (RFC 9110 §10.2.3), which is taken against the peer's own clock. */
+function retryAfterOf(headers: Headers): number | undefined {
+  const value = headers.get("retry-after");
   if (value === null) return undefined;
   if (/^\d+$/.test(value)) return Number(value) * 1_000;
-  const at = Date.parse(value);
-  return Number.isNaN(at) ? undefined : Math.max(0, at - now);
+  const wait = Date.parse(value) - Date.parse(headers.get("date") ?? "");
+  return Number.isNaN(wait) ? undefined : Math.max(0, wait);
 }

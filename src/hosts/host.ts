@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { SecureContextOptions } from "node:tls";
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
@@ -43,6 +44,7 @@ export interface Host {
 
 /** Builds the server: one Fastify instance behind both HTTP versions. */
 export async function createHost(options: HostOptions): Promise<Host> {
+  setMaxListeners(0, options.draining.signal); // each open stream is one
   const app = fastify({
     forceCloseConnections: false,
     exposeHeadRoutes: false,
