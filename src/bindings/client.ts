@@ -91,6 +91,7 @@ export async function exchange(
   const signals = [call.signal, released].filter((signal) => signal !== undefined);
   const abort = () => controller.abort();
   for (const signal of signals) signal.addEventListener("abort", abort);
+  if (signals.some(({ aborted }) => aborted)) abort(); // while the headers were made
   const release = () => {
     for (const signal of signals) signal.removeEventListener("abort", abort);
     controller.abort();
