@@ -1,0 +1,144 @@
+import type { DescService, Message } from "@bufbuild/protobuf";
+import { createClient, type Transport } from "@connectrpc/connect";
+import {
+  createConnectTransport,
+  createGrpcTransport,
+  createGrpcWebTransport,
+  Http2SessionManager,
+} from "@connectrpc/connect-node";
+import type { Call } from "../../a2a/call.js";
+import type { Handler } from "../../a2a/handler.js";
+import { A2AService } from "../../a2a/types.js";
+import { EXTENSIONS_HEADER, RESUME_HEADER, VERSION_HEADER } from "../service-parameters.js";
+import { fromConnectError } from "./errors.js";
+
+/** Often enough to notice that a peer is gone, seldom enough for servers that count pings. */
+const PING_INTERVAL_MS = 300_000;
+const MAX_MESSAGE_BYTES = 64 * 1_048_576;
+
+export interface GrpcClientOptions {
+  /** `host:port` (http on loopback, else https), or a URL with its scheme. */
+  readonly url: string;
+  readonly protocol: "grpc" | "grpc-web" | "connect";
+  /** Asked before each call: credentials, trace context. Names in lower case. */
+  readonly headers?: (() => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>) | undefined;
+  /** Largest message that is read, in bytes. Default 64 MiB. */
+  readonly maxMessageBytes?: number | undefined;
+}
+
+/** A Handler that speaks gRPC, gRPC-Web or Connect, and its connection. */
+export interface GrpcClient {
+  /** Rejects with A2AError; with the signal's reason if that aborts. A stream that isn't read to its end is cancelled. */
+  readonly handler: Handler;
+  /** Closes the connection; what is under way fails. */
+  close(): void;
+}
+
+/** The client half of the gRPC binding (§10). Connects at the first call, and again when the connection is lost. */
+export function createGrpcClient(options: GrpcClientOptions): GrpcClient {
+  const baseUrl = baseUrlOf(options.url);
+  const sessions =
+    options.protocol === "grpc" ? new Http2SessionManager(baseUrl, { pingIntervalMs: PING_INTERVAL_MS }) : undefined;
+  const client = clientOf(A2AService, transportOf(options, baseUrl, sessions));
+  const headersOf = async (call: Call): Promise<Record<string, string>> => ({
+    ...(await options.headers?.()),
+    ...parametersOf(call),
+  });
+  const entries = A2AService.methods.map(({ localName, methodKind }) => {
+    const method = client[localName];
+    if (method === undefined) throw new TypeError(`The service has no ${localName}`);
+    const streaming = methodKind === "server_streaming";
+    return [localName, streaming ? streamThrough(method, headersOf) : callThrough(method, headersOf)];
+  });
+  return {
+    handler: Object.fromEntries(entries) as Handler, // made of the descriptor that Handler is mapped from
+    close: () => sessions?.abort(),
+  };
+}
+
+type Invoke = (request: Message, options: InvokeOptions) => Promise<Message> | AsyncIterable<Message>;
+interface InvokeOptions {
+  readonly signal: AbortSignal | undefined;
+  readonly headers: Record<string, string>;
+}
+type HeadersOf = (call: Call) => Promise<Record<string, string>>;
+
+/** Connect types a client method by method; here they are all alike. */
+function clientOf(service: DescService, transport: Transport): Record<string, Invoke> {
+  return createClient(service, transport) as unknown as Record<string, Invoke>;
+}
+
+function callThrough(invoke: Invoke, headersOf: HeadersOf) {
+  return async (request: Message, call: Call): Promise<Message> => {
+    call.signal?.throwIfAborted();
+    try {
+      const headers = await headersOf(call);
+      return await (invoke(addressed(request, call), { signal: call.signal, headers }) as Promise<Message>);
+    } catch (thrown) {
+      throw failureOf(thrown, call);
+    }
+  };
+}
+
+function streamThrough(invoke: Invoke, headersOf: HeadersOf) {
+  return async function* (request: Message, call: Call): AsyncGenerator<Message, void, undefined> {
+    call.signal?.throwIfAborted();
+    // Whoever stops reading stops the call: leaving Connect's iterator alone would only stop the reading.
+    const stream = new AbortController();
+    const abort = () => stream.abort(call.signal?.reason);
+    call.signal?.addEventListener("abort", abort);
+    try {
+      const headers = await headersOf(call);
+      yield* invoke(addressed(request, call), { signal: stream.signal, headers }) as AsyncIterable<Message>;
+    } catch (thrown) {
+      throw failureOf(thrown, call);
+    } finally {
+      call.signal?.removeEventListener("abort", abort);
+      stream.abort();
+    }
+  };
+}
+
+function failureOf(thrown: unknown, { signal }: Call): unknown {
+  return signal?.aborted === true ? signal.reason : fromConnectError(thrown);
+}
+
+/** On this wire a tenant travels in the request. */
+function addressed(request: Message, { tenant }: Call): Message {
+  const addressee = request as Message & { readonly tenant?: string };
+  return tenant === undefined || addressee.tenant !== "" ? request : Object.assign({ ...request }, { tenant });
+}
+
+/** The service parameters as metadata (§10.2). */
+function parametersOf({ parameters = {}, extensions = [], after }: Call): Record<string, string> {
+  return {
+    ...parameters,
+    [VERSION_HEADER]: "1.0",
+    ...(extensions.length === 0 ? {} : { [EXTENSIONS_HEADER]: extensions.join(",") }),
+    ...(after === undefined ? {} : { [RESUME_HEADER]: after }),
+  };
+}
+
+function transportOf(
+  { protocol, maxMessageBytes = MAX_MESSAGE_BYTES }: GrpcClientOptions,
+  baseUrl: string,
+  sessionManager: Http2SessionManager | undefined,
+): Transport {
+  const common = { baseUrl, readMaxBytes: maxMessageBytes, useBinaryFormat: true };
+  switch (protocol) {
+    case "grpc":
+      return createGrpcTransport({ ...common, ...(sessionManager === undefined ? {} : { sessionManager }) });
+    case "grpc-web":
+      return createGrpcWebTransport({ ...common, httpVersion: "1.1" });
+    case "connect":
+      return createConnectTransport({ ...common, httpVersion: "1.1" });
+  }
+}
+
+/** @throws TypeError for what is neither `host:port` nor a URL. */
+function baseUrlOf(url: string): string {
+  if (/^https?:\/\//i.test(url)) return url;
+  const { hostname } = new URL(`https://${url}`);
+  const isLoopback = hostname === "localhost" || hostname === "[::1]" || hostname.startsWith("127.");
+  return `${isLoopback ? "http" : "https"}://${url}`;
+}

@@ -1,0 +1,97 @@
+import {
+  create,
+  type DescMessage,
+  fromJson,
+  type JsonObject,
+  type JsonValue,
+  type Message,
+  toBinary,
+  toJson,
+} from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { type BadRequest, BadRequestSchema, ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.js";
+import { type A2AError, errorDetails, errorRow, type Reason } from "../../a2a/errors.js";
+import { errorHeaders, readPeerError } from "../wire-error.js";
+
+const PREFIX = "type.googleapis.com/";
+/** Errors travel in trailers, and many peers take no more than 8 KiB of those. Both limits together, as they are encoded, stay below. */
+const MAX_MESSAGE_BYTES = 1_500;
+const MAX_BAD_REQUEST_BYTES = 3_000;
+
+/** What a wire of gRPC carries for an error (§10.6): its column of the table, `google.rpc` details, and the challenges of a 401. */
+export function toConnectError(error: A2AError, challenges: readonly string[]): ConnectError {
+  const { grpc, http } = errorRow(error.reason);
+  const details = errorDetails(error).flatMap(toDetail);
+  return new ConnectError(shorten(error.message), grpc as Code, errorHeaders(error, http, challenges), details, error);
+}
+
+/** A detail that a protobuf wire can carry: one whose type is known here. */
+function toDetail({ "@type": type, ...members }: JsonObject): { desc: DescMessage; value: Message }[] {
+  const options = { ignoreUnknownFields: true };
+  if (type === PREFIX + ErrorInfoSchema.typeName) {
+    return [{ desc: ErrorInfoSchema, value: fromJson(ErrorInfoSchema, members, options) }];
+  }
+  if (type === PREFIX + BadRequestSchema.typeName) {
+    return [{ desc: BadRequestSchema, value: fitting(fromJson(BadRequestSchema, members, options)) }];
+  }
+  return [];
+}
+
+/** As many violations as go into a trailer. */
+function fitting({ fieldViolations }: BadRequest): BadRequest {
+  const fitted = create(BadRequestSchema);
+  let size = 0;
+  for (const violation of fieldViolations) {
+    size += toBinary(BadRequestSchema, create(BadRequestSchema, { fieldViolations: [violation] })).length;
+    if (size > MAX_BAD_REQUEST_BYTES) break;
+    fitted.fieldViolations.push(violation);
+  }
+  return fitted;
+}
+
+/** The text as a trailer takes it: percent-encoding knows no half characters, and makes nine bytes of some. */
+function shorten(message: string): string {
+  let text = message.replace(/\p{Surrogate}/gu, "\ufffd");
+  while (encodeURIComponent(text).length > MAX_MESSAGE_BYTES) {
+    text = `${[...text].slice(0, Math.floor([...text].length * 0.8)).join("")}…`;
+  }
+  return text;
+}
+
+/** The typed error of a peer's: `ErrorInfo` first, then the code (§5.4). Keeps the cause. */
+export function fromConnectError(thrown: unknown): A2AError {
+  const error = ConnectError.from(thrown);
+  const details: JsonValue[] = [
+    ...error.findDetails(ErrorInfoSchema).map((info) => typed(ErrorInfoSchema.typeName, toJson(ErrorInfoSchema, info))),
+    ...error
+      .findDetails(BadRequestSchema)
+      .map((bad) => typed(BadRequestSchema.typeName, toJson(BadRequestSchema, bad))),
+  ];
+  return readPeerError({ message: error.rawMessage, details, otherwise: reasonOf(error) }, error);
+}
+
+function typed(typeName: string, json: JsonValue): JsonObject {
+  return { "@type": PREFIX + typeName, ...(json as JsonObject) };
+}
+
+function reasonOf({ code, cause }: ConnectError): Reason | "UNAVAILABLE" {
+  switch (code) {
+    case Code.InvalidArgument:
+      // The transport says so of an answer that it can't read; that has a cause, which what comes over a wire has not.
+      return cause === undefined ? "INVALID_PARAMS" : "INVALID_AGENT_RESPONSE";
+    case Code.NotFound:
+      return "TASK_NOT_FOUND";
+    case Code.FailedPrecondition:
+      return "UNSUPPORTED_OPERATION";
+    case Code.Unimplemented:
+      return "METHOD_NOT_FOUND";
+    case Code.Unauthenticated:
+      return "UNAUTHENTICATED";
+    case Code.PermissionDenied:
+      return "PERMISSION_DENIED";
+    case Code.Unavailable:
+      return "UNAVAILABLE"; // by something on the way, perhaps: not our DRAINING, which says that nothing was done
+    default:
+      return "INTERNAL";
+  }
+}

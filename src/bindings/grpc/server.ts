@@ -1,0 +1,129 @@
+import { setMaxListeners } from "node:events";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
+import { type ConnectRouter, createConnectRouter, createContextValues } from "@connectrpc/connect";
+import type { UniversalHandler, UniversalServerResponse } from "@connectrpc/connect/protocol";
+import {
+  compressionGzip,
+  universalRequestFromNodeRequest,
+  universalResponseToNodeResponse,
+} from "@connectrpc/connect-node";
+import { Health } from "../../../gen/grpc/health/v1/health_pb.js";
+import { ServerReflection } from "../../../gen/grpc/reflection/v1/reflection_pb.js";
+import type { BindingContext } from "../binding.js";
+import { addHealth } from "./health.js";
+import { addOperations, binary, hostRequest, json } from "./operations.js";
+import { addReflection } from "./reflection.js";
+import { type GrpcService, v1Service } from "./service.js";
+
+const GRPC_MESSAGE = "grpc-message";
+
+type AnyRequest = IncomingMessage | Http2ServerRequest;
+type AnyResponse = ServerResponse | Http2ServerResponse;
+
+/** gRPC, gRPC-Web and Connect, on the paths that their services have. */
+export interface GrpcBinding {
+  /** Whether a path (without its query) is one of these services'. */
+  owns(path: string): boolean;
+  /** Answers a request of either HTTP version, also one of another path, in the form of its wire. Never throws. */
+  handle(request: AnyRequest, response: AnyResponse): void;
+}
+
+export interface GrpcOptions {
+  /** Default: A2A 1.0. */
+  readonly services?: readonly GrpcService[] | undefined;
+  /** Serve the reflection service. Default true. */
+  readonly reflection?: boolean | undefined;
+}
+
+/** The gRPC binding (§10), and with it gRPC-Web and Connect (§12) in protobuf and in JSON, the standard health service, and reflection. */
+export function createGrpcBinding(context: BindingContext, options: GrpcOptions = {}): GrpcBinding {
+  const { services = [v1Service], reflection = true } = options;
+  const names = new Set([...services.map(({ service }) => service.typeName), Health.typeName]);
+  if (reflection) names.add(ServerReflection.typeName);
+
+  setMaxListeners(0, context.draining); // one a stream is no leak
+  const inBinary = createRouter(context);
+  const inJson = createRouter(context);
+  for (const service of services) {
+    addOperations(inBinary, context, service, binary);
+    addOperations(inJson, context, service, json);
+  }
+  for (const router of [inBinary, inJson]) {
+    addHealth(router, names, context.draining);
+    if (reflection) addReflection(router, context, [...services.map(({ service }) => service), Health]);
+  }
+  const find = { binary: byPath(inBinary), json: byPath(inJson) };
+
+  async function answer(request: AnyRequest, response: AnyResponse): Promise<void> {
+    const type = request.headers["content-type"] ?? "";
+    const [path = ""] = (request.url ?? "").split("?", 1);
+    const handler = (/[/+]json\b/i.test(type) ? find.json : find.binary).get(path);
+    if (handler === undefined) return answerUnknown(type, response);
+    const values = createContextValues().set(hostRequest, {
+      remoteAddress: request.socket.remoteAddress ?? "",
+      original: request,
+    });
+    const universal = universalRequestFromNodeRequest(request, response, undefined, values);
+    await universalResponseToNodeResponse(withReadableMessage(await handler(universal)), response);
+  }
+
+  return {
+    owns: (path) => {
+      const end = path.indexOf("/", 1);
+      return end > 0 && names.has(path.slice(1, end));
+    },
+    handle(request, response) {
+      answer(request, response).catch((error: unknown) => {
+        // What a handler throws is an answer already. This is a caller who went away in the middle of it, or never was one.
+        context.logger.debug({ err: error }, "response not delivered");
+        response.destroy();
+      });
+    },
+  };
+}
+
+function createRouter({ maxBodyBytes }: BindingContext): ConnectRouter {
+  return createConnectRouter({ readMaxBytes: maxBodyBytes, acceptCompression: [compressionGzip] });
+}
+
+function byPath({ handlers }: ConnectRouter): ReadonlyMap<string, UniversalHandler> {
+  return new Map(handlers.map((handler) => [handler.requestPath, handler]));
+}
+
+/**
+ * Connect encodes more of a status message than gRPC asks for, and grpc-js decodes less than that: its users would read `%3A` for each
+ * colon. So what is printable stays as it is.
+ */
+function withReadableMessage(response: UniversalServerResponse): UniversalServerResponse {
+  const { body, trailer } = response;
+  if (body === undefined || trailer === undefined) return response;
+  return { ...response, body: thenMend(body, trailer) };
+}
+
+async function* thenMend(body: AsyncIterable<Uint8Array>, trailer: Headers): AsyncGenerator<Uint8Array> {
+  yield* body;
+  const message = trailer.get(GRPC_MESSAGE); // is there by now
+  if (message !== null) trailer.set(GRPC_MESSAGE, encodeMessage(decodeURIComponent(message)));
+}
+
+function encodeMessage(message: string): string {
+  return message.replace(/[^ -~]+|%/gu, encodeURIComponent);
+}
+
+/** "There is no such method", as the wire of that content type says it. */
+function answerUnknown(type: string, response: AnyResponse): void {
+  const message = "There is no such method here";
+  const status = { "grpc-status": "12", [GRPC_MESSAGE]: message };
+  if (type.startsWith("application/grpc-web")) {
+    response.writeHead(200, { "content-type": type, ...status });
+    response.end();
+  } else if (type.startsWith("application/grpc")) {
+    response.writeHead(200, { "content-type": type });
+    response.addTrailers(status);
+    response.end();
+  } else {
+    response.writeHead(404, { "content-type": "application/json" });
+    response.end(JSON.stringify({ code: "unimplemented", message }));
+  }
+}
