@@ -1,5 +1,6 @@
 /** `nuncio`: write an agent, serve it. Importable anywhere: `serve` loads its host and its database driver when it is called. */
 export { around } from "./a2a/around.js";
+export type { AuthRequest } from "./a2a/auth-request.js";
 export type { Call, Principal } from "./a2a/call.js";
 export {
   type ArtifactFacts,
@@ -37,6 +38,6 @@ export { type Extension, extension } from "./agent/extension.js";
 export type { Ending, InputView, StreamContext, TaskContext, Update, Updates } from "./agent/task-context.js";
 export type { Journal } from "./journal/journal.js";
 export type { Logger } from "./runtime/logger.js";
-export type { Authenticator, Authenticators, AuthRequest } from "./security/authenticators.js";
+export type { Authenticator, Authenticators } from "./security/authenticators.js";
 export { serve } from "./serve.js";
 export type { ExtendedCardOption, Limits, Served, ServeOptions, Server } from "./serve-options.js";

@@ -2,6 +2,7 @@ import { create, type DescMessage, type JsonObject } from "@bufbuild/protobuf";
 import { BROKEN, isObject, type Judgement, type Kind, type UnknownObject, within } from "./codec-judgement.js";
 import { compile, type Field, type Plan } from "./codec-plan.js";
 import { listValueKind, structKind, timestampKind, valueKind } from "./codec-wkt.js";
+import { keptEmpty } from "./presence.js";
 
 /** A generated message, seen from outside its type. */
 type Open = Record<string, unknown>;
@@ -128,11 +129,16 @@ function judgePresence(plan: Plan, message: Open, judgement: Judgement): void {
 
 function writeMessage(plan: Plan, message: Open): JsonObject {
   const json: JsonObject = {};
+  const kept = keptEmpty(message);
   for (const field of plan.fields) {
     const value = valueIn(field, message);
     if (value === undefined) continue;
     const isWritten =
-      field.hasPresence || field.alwaysWritten || field.oneof !== undefined || !field.kind.isZero(value);
+      field.hasPresence ||
+      field.alwaysWritten ||
+      field.oneof !== undefined ||
+      !field.kind.isZero(value) ||
+      kept?.has(field.localName);
     if (isWritten) json[field.jsonName] = field.kind.write(value);
   }
   return json;

@@ -1,4 +1,5 @@
 import type { Message } from "@bufbuild/protobuf";
+import type { AuthRequest } from "../a2a/auth-request.js";
 import type { Call, Principal } from "../a2a/call.js";
 import { A2AError } from "../a2a/errors.js";
 import type { Handler } from "../a2a/handler.js";
@@ -28,14 +29,6 @@ export interface BindingContext {
   readonly heartbeatMs: number;
   /** Aborts when the server drains: streams end at the next frame boundary, new requests are DRAINING. */
   readonly draining: AbortSignal;
-}
-
-/** What an authenticator sees. `original` is the host's own request. */
-export interface AuthRequest<R = unknown> {
-  readonly headers: Headers;
-  readonly url: URL;
-  readonly remoteAddress: string;
-  readonly original: R;
 }
 
 /** A request of an HTTP binding, whichever host received it. The body is whole, and within its limit. */

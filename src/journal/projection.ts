@@ -1,8 +1,8 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { ArtifactUpdated } from "../../gen/nuncio/journal/v1/journal_pb.js";
+import { TaskDraft } from "../a2a/task-draft.js";
 import {
-  type Artifact,
   type Message,
   type StreamResponse,
   StreamResponseSchema,
@@ -24,10 +24,10 @@ export function evolve(task: Task | undefined, stored: StoredEvent): Task {
 
 /** The task after several entries: as `evolve` over each of them, but what is copied is copied once. */
 export function fold(task: Task | undefined, entries: Iterable<StoredEvent>): Task {
-  let draft = task === undefined ? undefined : new Draft({ ...task });
+  let draft = task === undefined ? undefined : new TaskDraft(task);
   for (const stored of entries) {
-    draft ??= new Draft(begin(stored));
-    draft.apply(stored);
+    draft ??= new TaskDraft(begin(stored));
+    apply(draft, stored);
   }
   if (draft === undefined) throw new TypeError("a task begins with an entry");
   return draft.task;
@@ -39,88 +39,22 @@ function begin({ taskId, at, event }: StoredEvent): Task {
   return create(TaskSchema, { id: taskId, contextId, status: statusAt(TaskState.SUBMITTED, at) });
 }
 
-/** A task on the way to its next version: owns the task itself, and of the rest what it has copied. */
-class Draft {
-  readonly task: Task;
-  readonly #owned = new Set<object>();
-
-  constructor(task: Task) {
-    this.task = task;
-  }
-
-  apply({ at, event: { kind } }: StoredEvent): void {
-    switch (kind.case) {
-      case "messageReceived":
-        if (kind.value.message !== undefined) this.#hear(kind.value.message);
-        break;
-      case "statusUpdated":
-        this.#supersedeStatus();
-        this.task.status = statusAt(kind.value.state, at, kind.value.message);
-        break;
-      case "turnStarted":
-        this.#supersedeStatus();
-        this.task.status = statusAt(TaskState.WORKING, at);
-        break;
-      case "artifactUpdated":
-        this.#updateArtifact(kind.value);
-        break;
-      default:
-        break;
-    }
-  }
-
-  /** A message answers what the status said before it: the question goes into the history first, so that both stand in order. */
-  #hear(message: Message): void {
-    const { status } = this.task;
-    if (status?.message !== undefined) {
-      this.#supersedeStatus();
-      this.task.status = { ...status, message: undefined };
-    }
-    this.#ownHistory().push(message);
-  }
-
-  #supersedeStatus(): void {
-    const said = this.task.status?.message;
-    if (said !== undefined) this.#ownHistory().push(said);
-  }
-
-  #ownHistory(): Message[] {
-    this.task.history = this.#own(this.task.history);
-    return this.task.history;
-  }
-
-  #updateArtifact({ artifact, append }: ArtifactUpdated): void {
-    if (artifact === undefined) return;
-    this.task.artifacts = this.#own(this.task.artifacts);
-    const { artifacts } = this.task;
-    // From the end: a chunk nearly always belongs to the newest artifact.
-    const index = artifacts.findLastIndex(({ artifactId }) => artifactId === artifact.artifactId);
-    const old = artifacts[index];
-    if (old === undefined) artifacts.push(artifact);
-    else artifacts[index] = append ? this.#extend(old, artifact) : artifact;
-  }
-
-  #extend(old: Artifact, more: Artifact): Artifact {
-    let whole = old;
-    if (!this.#owned.has(old)) {
-      whole = { ...old };
-      this.#owned.add(whole);
-    }
-    whole.parts = this.#own(whole.parts);
-    for (const part of more.parts) whole.parts.push(part);
-    if (more.name !== "") whole.name = more.name;
-    if (more.description !== "") whole.description = more.description;
-    if (more.metadata !== undefined) whole.metadata = { ...whole.metadata, ...more.metadata };
-    const added = more.extensions.filter((uri) => !whole.extensions.includes(uri));
-    if (added.length > 0) whole.extensions = [...whole.extensions, ...added];
-    return whole;
-  }
-
-  #own<T>(list: T[]): T[] {
-    if (this.#owned.has(list)) return list;
-    const copy = [...list];
-    this.#owned.add(copy);
-    return copy;
+function apply(draft: TaskDraft, { at, event: { kind } }: StoredEvent): void {
+  switch (kind.case) {
+    case "messageReceived":
+      if (kind.value.message !== undefined) draft.hear(kind.value.message);
+      break;
+    case "statusUpdated":
+      draft.become(statusAt(kind.value.state, at, kind.value.message));
+      break;
+    case "turnStarted":
+      draft.become(statusAt(TaskState.WORKING, at));
+      break;
+    case "artifactUpdated":
+      if (kind.value.artifact !== undefined) draft.write(kind.value.artifact, kind.value.append);
+      break;
+    default:
+      break;
   }
 }
 

@@ -1,14 +1,7 @@
+import type { AuthRequest } from "../a2a/auth-request.js";
 import { anonymous, type Principal } from "../a2a/call.js";
 import { A2AError } from "../a2a/errors.js";
 import type { SecuritySchemeJson } from "../a2a/types.js";
-
-/** What an authenticator sees. `original` is the host's own request. */
-export interface AuthRequest<R = unknown> {
-  readonly headers: Headers;
-  readonly url: URL;
-  readonly remoteAddress: string;
-  readonly original: R;
-}
 
 /** One way to show who is asking. Its key in `auth` is its name in the card's `securitySchemes`; any of them will do. */
 export interface Authenticator<R = unknown> {
