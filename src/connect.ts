@@ -56,7 +56,7 @@ export async function connect(
     });
   } catch (error) {
     if (options.signal?.aborted) throw options.signal.reason;
-    throw callError(error);
+    throw callError(error, "not-sent");
   }
 }
 

@@ -67,17 +67,28 @@ const NEVER_CONNECTED: ReadonlySet<string> = new Set([
   "ERR_INVALID_URL",
 ]);
 
-/** The failure of a call, with what is known. */
-export function callError(error: unknown): Error {
+/**
+ * The failure of a call, with what is known.
+ * @param known what is known whatever the error is: before the first call nothing was sent.
+ */
+export function callError(error: unknown, known?: "not-sent"): Error {
   if (error instanceof CallError) return error;
   if (error instanceof A2AError) {
     const { reason, message, violations, details, metadata, cause } = error;
-    const outcome = ACTED.has(reason) && !neverConnected(cause) ? "unknown" : "not-sent";
+    const outcome = known ?? (ACTED.has(reason) && !neverConnected(cause) ? "unknown" : "not-sent");
     return new FailedCall(reason, message, { outcome, violations, details, metadata, cause });
   }
-  const outcome = neverConnected(error) ? "not-sent" : "unknown";
-  const message = error instanceof Error ? error.message : String(error);
-  return new FailedCall("INTERNAL", message, { outcome, cause: error });
+  const outcome = known ?? (neverConnected(error) ? "not-sent" : "unknown");
+  return new FailedCall("INTERNAL", messageOf(error), { outcome, cause: error });
+}
+
+/** `fetch failed` alone helps nobody: its cause says why. */
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { cause } = error;
+  if (!(cause instanceof Error)) return error.message;
+  const code = "code" in cause && typeof cause.code === "string" ? cause.code : "";
+  return `${error.message}: ${cause.message === "" ? code : cause.message}`;
 }
 
 /** A task that ended without doing what was asked (§4.1.3). */
