@@ -85,6 +85,7 @@ export async function invoke(handler: Handler, operation: Operation, request: Me
 /** A stream that has begun: its first event is there, so what could be refused has been refused. */
 export interface StartedStream {
   readonly first: Message;
+  /** `return` tells the handler by the signal of its Call as well: one that is parked in an await hears nothing else. */
   readonly rest: AsyncIterator<Message>;
 }
 
@@ -100,8 +101,10 @@ export async function startStream(
   request: Message,
   call: Call,
 ): Promise<StartedStream> {
-  const events = methodOf(handler, operation)(request, call) as AsyncIterable<Message>;
-  const rest = events[Symbol.asyncIterator]();
+  const rest = stoppable(
+    (signal) => methodOf(handler, operation)(request, { ...call, signal }) as AsyncIterable<Message>,
+    call.signal,
+  );
   try {
     const step = await untilAborted(rest.next(), call.signal);
     if (step.done === true) throw new A2AError("INVALID_AGENT_RESPONSE", "The agent gave no answer");
@@ -114,7 +117,29 @@ export async function startStream(
 
 /** Tells an iterator that nobody reads on. Doesn't wait: one that is parked in an await may never answer. */
 export function release(iterator: AsyncIterator<unknown>): void {
-  Promise.resolve(iterator.return?.()).catch(() => undefined);
+  const tell = async () => iterator.return?.();
+  tell().catch(() => undefined);
+}
+
+/** An iterator whose `return` aborts the signal that it was made with; so does the caller's own. */
+function stoppable<T>(
+  open: (signal: AbortSignal) => AsyncIterable<T>,
+  caller: AbortSignal | undefined,
+): AsyncIterator<T> {
+  const controller = new AbortController();
+  const abort = () => controller.abort(caller?.reason);
+  if (caller?.aborted === true) abort();
+  caller?.addEventListener("abort", abort, { once: true });
+  const iterator = open(controller.signal)[Symbol.asyncIterator]();
+  return {
+    next: () => iterator.next(),
+    async return() {
+      caller?.removeEventListener("abort", abort);
+      controller.abort();
+      await iterator.return?.();
+      return { done: true, value: undefined };
+    },
+  };
 }
 
 /** Settles like `answer`, or rejects with the signal's reason if that comes first. */

@@ -100,12 +100,15 @@ function urlOf(request: FastifyRequest, target: string): URL {
     : new URL("http://unknown.invalid/");
 }
 
-/** Aborts when the caller has gone: the *response* closes before it is finished. (The request closes as soon as its body is read.) */
+/**
+ * Aborts when the caller has gone: the *response* closes before it is finished. (The request closes as soon as its body is read; and a
+ * reset HTTP/2 stream calls itself finished, so that it must have been ended as well.)
+ */
 function goneSignal(reply: FastifyReply): AbortSignal {
   const controller = new AbortController();
   const response = reply.raw;
   response.once("close", () => {
-    if (!response.writableFinished) controller.abort();
+    if (!response.writableEnded || !response.writableFinished) controller.abort();
   });
   if (isGone(response)) controller.abort();
   return controller.signal;

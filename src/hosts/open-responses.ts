@@ -7,7 +7,7 @@ import { type AnyRequest, type AnyResponse, isHttp2 } from "./http.js";
 /** The answers that are on their way. */
 export interface OpenResponses {
   add(request: AnyRequest, response: AnyResponse): void;
-  /** Whether something on this connection still waits for its answer. */
+  /** Whether something on this connection still waits for its answer, or gets it just now. */
   has(socket: Duplex): boolean;
   /** Finds out whether a caller that has closed its half is still there. */
   probe(socket: Duplex): void;
@@ -53,7 +53,7 @@ export function createOpenResponses(runtime: Runtime): OpenResponses {
 
   return {
     add,
-    has: (socket) => onSocket.has(socket),
+    has: (socket) => [...(onSocket.get(socket) ?? [])].some(({ req, headersSent }) => req.complete || headersSent),
     probe(socket) {
       probe(socket);
       runtime.after(PROBE_MS, () => probe(socket));

@@ -21,8 +21,8 @@ import {
 export interface FakeHandler extends Handler {
   readonly calls: { readonly name: keyof Handler; readonly request: Message; readonly call: Call }[];
   readonly tasks: Map<string, Task>;
-  /** Streams that have begun and not been finished. */
-  readonly open: { streams: number; waits: number };
+  /** Streams that have begun and not been finished; calls that wait for `letGo`; chunks that were asked for. */
+  readonly open: { streams: number; waits: number; produced: number };
   /** Lets every `hold` go on. */
   letGo(): void;
 }
@@ -34,7 +34,7 @@ export interface FakeHandler extends Handler {
 export function fakeHandler(): FakeHandler {
   const tasks = new Map<string, Task>();
   const calls: FakeHandler["calls"] = [];
-  const open = { streams: 0, waits: 0 };
+  const open = { streams: 0, waits: 0, produced: 0 };
   const holds = new Set<() => void>();
   const note = (name: keyof Handler, request: Message, call: Call) => void calls.push({ name, request, call });
 
@@ -61,8 +61,10 @@ export function fakeHandler(): FakeHandler {
       if (from === 0) yield setPosition(streamOf({ case: "task", value: task }), "1");
       const [kind, number = "2"] = command.split(":");
       const chunks = kind === "big" ? 64 : kind === "count" ? Number(number) : 2;
-      for (let at = Math.max(2, from + 1); at < chunks + 2; at++)
+      for (let at = Math.max(2, from + 1); at < chunks + 2; at++) {
+        open.produced++;
         yield setPosition(chunk(task, kind === "big" ? "x".repeat(Number(number)) : `${at}`), `${at}`);
+      }
       if (command === "late-fail") throw new A2AError("INVALID_AGENT_RESPONSE");
       if (command === "hold") await hold(call.signal);
       if (command === "deaf") await new Promise(() => undefined);

@@ -1,0 +1,19 @@
+/** A certificate for `localhost` and 127.0.0.1 that signs itself. For tests on the loopback only: its key is here for everyone to read. */
+export const selfSigned = {
+  key: `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgAT0Xx/YnPbLY8eri
+Bf6jXOH3bxBI2OThDrFfbly8H56hRANCAAR2ZkFKYcWhvGS8HBFpEaiJNFa/+Bi5
+xNvyC5LzAjce9H+ijoLIf6n3h2sUzfr9gknYCOQS3+7H/cV9M2/7nGjR
+-----END PRIVATE KEY-----`,
+  cert: `-----BEGIN CERTIFICATE-----
+MIIBnDCCAUGgAwIBAgIUD71n/3opmJ0XNEcsDiMGQGbQ5cgwCgYIKoZIzj0EAwIw
+FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEzMDE2MDE0N1oYDzIxMjYxMTA2
+MTYwMTQ3WjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
+PQMBBwNCAAR2ZkFKYcWhvGS8HBFpEaiJNFa/+Bi5xNvyC5LzAjce9H+ijoLIf6n3
+h2sUzfr9gknYCOQS3+7H/cV9M2/7nGjRo28wbTAdBgNVHQ4EFgQUAH+skejDkDGi
+D9FwD1/pu5DomEkwHwYDVR0jBBgwFoAUAH+skejDkDGiD9FwD1/pu5DomEkwDwYD
+VR0TAQH/BAUwAwEB/zAaBgNVHREEEzARgglsb2NhbGhvc3SHBH8AAAEwCgYIKoZI
+zj0EAwIDSQAwRgIhAIbQdhqkj4fdXHu4JNImGp+9RquJp6QWdIjff7G6Mm1pAiEA
+oZT5uajH+HqYJid/dW0T8MtC4qYCOO8F6mxhk9eX0HM=
+-----END CERTIFICATE-----`,
+};
