@@ -111,6 +111,8 @@ describe("two instances on one file", () => {
     for (let n = 0; n < 10; n++) {
       const [writer, reader] = n % 2 === 0 ? [one, two] : [two, one];
       await writer.append({ taskId, events: [artifact(`${n}`, "x"), artifact("a", "y", true)] });
+      // Now and then an append of the other's goes by unread.
+      if (n % 3 === 0) continue;
       expect(await reader.load(taskId, ada)).toEqual(await writer.load(taskId, ada));
     }
     expect(checkJournalFile(file)).toEqual([]);

@@ -8,10 +8,16 @@ import type { StoredHead } from "./schema.js";
 /** How long a key keeps its meaning. */
 export const KEY_WINDOW_MS = 24 * 60 * 60 * 1_000;
 
+/** What the journal itself may ask beside. */
+export interface GuardedRequest extends AppendRequest {
+  /** The task must be due; else `conflict`. */
+  readonly overdue?: boolean;
+}
+
 /** An append that was checked and encoded, and waits for its group. */
 export interface PreparedAppend {
   readonly kind: "append";
-  readonly request: AppendRequest;
+  readonly request: GuardedRequest;
   readonly events: readonly PreparedEvent[];
 }
 
@@ -59,7 +65,7 @@ export interface NewEntry {
 }
 
 /** Checks what no head can make right, and encodes the events: a caller's mistake throws here, before it can spoil a group. */
-export function prepareAppend(request: AppendRequest): PreparedAppend {
+export function prepareAppend(request: GuardedRequest): PreparedAppend {
   const events = request.events.map((init): PreparedEvent => {
     const { event, encoded } = encodeEvent(init, request.epoch ?? 0);
     if (event.kind.case === "turnStarted") throw new TypeError("a turn is started by `take`");
@@ -78,8 +84,9 @@ export function prepareAppend(request: AppendRequest): PreparedAppend {
 
 /** What the guards say of an append whose key is fresh; nothing if it may go on. Guards that read no row beside the head. */
 export function refuse(
-  request: AppendRequest,
+  request: GuardedRequest,
   head: StoredHead | undefined,
+  now: number,
   instance: string,
 ): AppendResult | undefined {
   if (request.create !== undefined) return head === undefined ? undefined : { kind: "exists" };
@@ -89,6 +96,7 @@ export function refuse(
     return { kind: "fenced" };
   if (request.idle && head.holder !== undefined) return { kind: "held" };
   if (request.take && head.holder !== undefined && !request.fence && !request.release) return { kind: "held" };
+  if (request.overdue && (head.dueAt === undefined || head.dueAt > now)) return { kind: "conflict" };
   if (request.expect !== undefined && request.expect !== head.position) return { kind: "conflict" };
   if (request.seen !== undefined && head.lastMessage > request.seen) return { kind: "conflict" };
   return undefined;

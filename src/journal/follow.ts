@@ -110,7 +110,7 @@ export class Tails {
           }
           next += page.length;
           mustRead = page.length === this.#options.pageSize;
-          if (page.length === 0 && tail.last === 0) await tail.changed(cursor, version);
+          if (page.length === 0 && tail.last === 0 && !over()) await tail.changed(cursor, version);
         } else {
           await tail.changed(cursor, version);
         }
@@ -178,8 +178,14 @@ export class Tails {
   }
 
   #armPoll(): void {
-    if (this.#poll !== undefined || this.#closed) return;
-    this.#poll = this.#options.runtime.after(this.#options.pollMs, () => void this.#pollNow());
+    if (this.#poll !== undefined || this.#closed || this.#tails.size === 0) return;
+    const poll = this.#options.runtime.after(this.#options.pollMs, async () => {
+      await this.#pollNow();
+      // Unless the last reader has left meanwhile, and perhaps another has come.
+      if (this.#poll === poll) this.#poll = undefined;
+      this.#armPoll();
+    });
+    this.#poll = poll;
   }
 
   async #pollNow(): Promise<void> {
@@ -192,7 +198,5 @@ export class Tails {
     } catch (error) {
       if (!this.#closed) this.#options.logger.warn({ error }, "followed tasks couldn't be polled");
     }
-    this.#poll = undefined;
-    if (this.#tails.size > 0) this.#armPoll();
   }
 }

@@ -1,7 +1,8 @@
 import { type Kysely, sql } from "kysely";
 import type { Runtime } from "../runtime/runtime.js";
+import type { GuardedRequest } from "./append-group.js";
 import type { Instance } from "./instance.js";
-import { type AppendRequest, type AppendResult, everyOwner, type Head, type Lease, type Leases } from "./journal.js";
+import type { AppendResult, Head, Lease, Leases } from "./journal.js";
 import { type Schema, toHead } from "./schema.js";
 
 export interface LeaseOptions {
@@ -9,7 +10,7 @@ export interface LeaseOptions {
   readonly db: Kysely<Schema>;
   readonly instance: Instance;
   /** Appends, without telling `onTaken` of a lease. */
-  readonly append: (request: AppendRequest) => Promise<AppendResult>;
+  readonly append: (request: GuardedRequest) => Promise<AppendResult>;
 }
 
 /** See `Leases`. A claim is an append like any other, so that the guards decide between instances. */
@@ -21,10 +22,9 @@ export function createLeases({ runtime, db, instance, append }: LeaseOptions): L
     async claim(limit, agentVersion) {
       runtime.at("claim");
       const due = await selectDue(db, runtime.now(), limit);
-      const claims = due.map(async ({ taskId, position, agent }): Promise<Lease | undefined> => {
-        // Whoever was here in between has moved the position.
-        const guards = { reader: everyOwner, idle: true, expect: position } as const;
-        const result = await append({ taskId, events: [], ...guards, take: { agentVersion: agentVersion(agent) } });
+      const claims = due.map(async ({ taskId, agent }): Promise<Lease | undefined> => {
+        // In between somebody may have been here and gone, and left it due another time.
+        const result = await append({ taskId, events: [], overdue: true, take: { agentVersion: agentVersion(agent) } });
         return result.kind === "ok" ? result.lease : undefined;
       });
       return (await Promise.all(claims)).filter((lease) => lease !== undefined);

@@ -2,7 +2,14 @@ import { A2AError } from "../a2a/errors.js";
 import type { Task } from "../a2a/types.js";
 import type { Logger } from "../runtime/logger.js";
 import type { Runtime } from "../runtime/runtime.js";
-import { KEY_WINDOW_MS, mayRead, type Outcome, type Prepared, prepareAppend } from "./append-group.js";
+import {
+  type GuardedRequest,
+  KEY_WINDOW_MS,
+  mayRead,
+  type Outcome,
+  type Prepared,
+  prepareAppend,
+} from "./append-group.js";
 import { CommitGroups } from "./commit-group.js";
 import type { JournalDatabase } from "./dialect.js";
 import { FoldCache } from "./fold-cache.js";
@@ -158,7 +165,7 @@ class SqlJournal implements Journal {
     }
   }
 
-  async #append(request: AppendRequest): Promise<{ readonly result: AppendResult }> {
+  async #append(request: GuardedRequest): Promise<{ readonly result: AppendResult }> {
     const { result } = await this.#submit(prepareAppend(request));
     if (result === undefined) throw new A2AError("INTERNAL", "An append has no result");
     return { result };

@@ -63,7 +63,7 @@ class GroupTransaction {
     if (used) return { result: used, entries: [] };
     const row = this.#sql.head.get(request.taskId);
     const before = row && toHead(row);
-    const refused = refuse(request, before, instance);
+    const refused = refuse(request, before, now, instance);
     if (refused) return { result: refused, entries: [] };
 
     const outcome = advance(prepared, before, now, instance);

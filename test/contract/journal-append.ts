@@ -77,6 +77,14 @@ export function appendContract(open: OpenJournal): void {
       expect(await journal.head(taskId, ada)).toMatchObject({ dueAt: undefined, position: 3 });
     });
 
+    test("a lease that was given up is nobody's, and its epoch is worth nothing", async () => {
+      const journal = await open();
+      const taskId = await begun(journal, { take });
+      await journal.append({ taskId, epoch: 1, events: [], release: true });
+      expect(await journal.head(taskId, ada)).toMatchObject({ epoch: 1, holder: undefined, position: 2 });
+      expect(await journal.append({ taskId, epoch: 1, events: [working()] })).toEqual({ kind: "fenced" });
+    });
+
     test("the holder goes on to its next turn without letting go", async () => {
       const journal = await open();
       const taskId = await begun(journal, { take });

@@ -152,7 +152,7 @@ export function followContract(open: OpenJournal): void {
     });
 
     test("a consumer may go while it is parked", async () => {
-      const journal = await open();
+      const journal = await open({ pollMs: 60_000 });
       const taskId = await begun(journal);
       const follower = journal.follow(taskId, 1)[Symbol.asyncIterator]();
       const parked = follower.next();

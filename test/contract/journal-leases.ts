@@ -31,6 +31,16 @@ export function leaseContract(open: OpenJournal): void {
       expect(claimed).toEqual([tasks[1], tasks[2]]);
     });
 
+    test("what is put off while it is being claimed isn't claimed", async () => {
+      const journal = await open();
+      const tasks = [await begun(journal, { due: 1 }), await begun(journal, { due: 1 })];
+      const claimed = journal.leases.claim(5, () => "1");
+      const later = [Date.now() + 60_000, null];
+      const putOff = tasks.map((taskId, index) => journal.append({ taskId, events: [], due: later[index] ?? null }));
+      expect(await claimed).toEqual([]);
+      for (const result of await Promise.all(putOff)) expect(result.kind).toBe("ok");
+    });
+
     test("a task that was parked and answered is claimed in its next turn", async () => {
       const journal = await open();
       const taskId = await begun(journal, { take });
