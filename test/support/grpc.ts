@@ -6,6 +6,7 @@ import {
   credentials,
   type Metadata,
   makeGenericClientConstructor,
+  type ServiceDefinition,
   type ServiceError,
 } from "@grpc/grpc-js";
 import {
@@ -103,8 +104,9 @@ export interface GenericClient {
   close(): void;
 }
 
-function genericClient(address: string, service: DescService): GenericClient {
-  const definition = Object.fromEntries(
+/** A service as grpc-js wants it. Bytes are written as they are. */
+export function serviceDefinition(service: DescService = A2AService): ServiceDefinition {
+  return Object.fromEntries(
     service.methods.map(({ name, localName, input, output, methodKind }) => [
       localName,
       {
@@ -113,12 +115,16 @@ function genericClient(address: string, service: DescService): GenericClient {
         responseStream: methodKind === "bidi_streaming" || methodKind === "server_streaming",
         requestSerialize: (message: Message) => Buffer.from(toBinary(input, message)),
         requestDeserialize: (bytes: Buffer) => fromBinary(input, bytes),
-        responseSerialize: (message: Message) => Buffer.from(toBinary(output, message)),
+        responseSerialize: (message: Message | Buffer) =>
+          Buffer.isBuffer(message) ? message : Buffer.from(toBinary(output, message as Message)),
         responseDeserialize: (bytes: Buffer) => fromBinary(output, bytes),
       },
     ]),
   );
-  const Client = makeGenericClientConstructor(definition, service.typeName);
+}
+
+function genericClient(address: string, service: DescService): GenericClient {
+  const Client = makeGenericClientConstructor(serviceDefinition(service), service.typeName);
   const client = new Client(address, credentials.createInsecure());
   const method = (name: string) => (client[name] as (...args: unknown[]) => unknown).bind(client);
   const given = (args: readonly unknown[]) => args.filter((argument) => argument !== undefined);

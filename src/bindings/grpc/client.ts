@@ -1,4 +1,4 @@
-import type { DescService, Message } from "@bufbuild/protobuf";
+import type { Message } from "@bufbuild/protobuf";
 import { createClient, type Transport } from "@connectrpc/connect";
 import {
   createConnectTransport,
@@ -8,20 +8,22 @@ import {
 } from "@connectrpc/connect-node";
 import type { Call } from "../../a2a/call.js";
 import type { Handler } from "../../a2a/handler.js";
+import type { OperationKey } from "../../a2a/operation.js";
 import { A2AService } from "../../a2a/types.js";
+import { v1 } from "../../a2a/v1.js";
+import { createWireHandler, DEFAULT_MAX_ANSWER_BYTES } from "../client.js";
 import { EXTENSIONS_HEADER, RESUME_HEADER, VERSION_HEADER } from "../service-parameters.js";
 import { fromConnectError } from "./errors.js";
 
 /** Often enough to notice that a peer is gone, seldom enough for servers that count pings. */
 const PING_INTERVAL_MS = 300_000;
-const MAX_MESSAGE_BYTES = 64 * 1_048_576;
 
 export interface GrpcClientOptions {
   /** `host:port` (http on loopback, else https), or a URL with its scheme. */
   readonly url: string;
   readonly protocol: "grpc" | "grpc-web" | "connect";
-  /** Asked before each call: credentials, trace context. Names in lower case. */
-  readonly headers?: (() => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>) | undefined;
+  /** More metadata for each call, such as credentials. It wins over that of the binding. */
+  headers?: ((call: Call) => Record<string, string> | Promise<Record<string, string>>) | undefined;
   /** Largest message that is read, in bytes. Default 64 MiB. */
   readonly maxMessageBytes?: number | undefined;
 }
@@ -39,64 +41,58 @@ export function createGrpcClient(options: GrpcClientOptions): GrpcClient {
   const baseUrl = baseUrlOf(options.url);
   const sessions =
     options.protocol === "grpc" ? new Http2SessionManager(baseUrl, { pingIntervalMs: PING_INTERVAL_MS }) : undefined;
-  const client = clientOf(A2AService, transportOf(options, baseUrl, sessions));
-  const headersOf = async (call: Call): Promise<Record<string, string>> => ({
-    ...(await options.headers?.()),
-    ...parametersOf(call),
+  const invoke = invokerOf(transportOf(options, baseUrl, sessions));
+  const headersOf = async (call: Call) => ({ ...parametersOf(call), ...(await options.headers?.(call)) });
+
+  const handler = createWireHandler(v1, {
+    async unary({ key }, request, call) {
+      call.signal?.throwIfAborted();
+      try {
+        const headers = await headersOf(call);
+        return await (invoke(key, addressed(request, call), { signal: call.signal, headers }) as Promise<Message>);
+      } catch (thrown) {
+        throw failureOf(thrown, call);
+      }
+    },
+    async *stream({ key }, request, call, released) {
+      call.signal?.throwIfAborted();
+      // Whoever stops reading stops the call: leaving Connect's iterator alone would only stop the reading.
+      const stream = new AbortController();
+      const signals = [call.signal, released].filter((signal) => signal !== undefined);
+      const abort = () => stream.abort();
+      for (const signal of signals) signal.addEventListener("abort", abort);
+      try {
+        const headers = await headersOf(call);
+        if (signals.some(({ aborted }) => aborted)) abort(); // while the headers were made
+        yield* invoke(key, addressed(request, call), { signal: stream.signal, headers }) as AsyncIterable<Message>;
+      } catch (thrown) {
+        throw failureOf(thrown, call);
+      } finally {
+        for (const signal of signals) signal.removeEventListener("abort", abort);
+        abort();
+      }
+    },
   });
-  const entries = A2AService.methods.map(({ localName, methodKind }) => {
-    const method = client[localName];
-    if (method === undefined) throw new TypeError(`The service has no ${localName}`);
-    const streaming = methodKind === "server_streaming";
-    return [localName, streaming ? streamThrough(method, headersOf) : callThrough(method, headersOf)];
-  });
-  return {
-    handler: Object.fromEntries(entries) as Handler, // made of the descriptor that Handler is mapped from
-    close: () => sessions?.abort(),
-  };
+  return { handler, close: () => sessions?.abort() };
 }
 
-type Invoke = (request: Message, options: InvokeOptions) => Promise<Message> | AsyncIterable<Message>;
+type Invoke = (
+  key: OperationKey,
+  request: Message,
+  options: InvokeOptions,
+) => Promise<Message> | AsyncIterable<Message>;
 interface InvokeOptions {
   readonly signal: AbortSignal | undefined;
   readonly headers: Record<string, string>;
 }
-type HeadersOf = (call: Call) => Promise<Record<string, string>>;
 
 /** Connect types a client method by method; here they are all alike. */
-function clientOf(service: DescService, transport: Transport): Record<string, Invoke> {
-  return createClient(service, transport) as unknown as Record<string, Invoke>;
-}
-
-function callThrough(invoke: Invoke, headersOf: HeadersOf) {
-  return async (request: Message, call: Call): Promise<Message> => {
-    call.signal?.throwIfAborted();
-    try {
-      const headers = await headersOf(call);
-      return await (invoke(addressed(request, call), { signal: call.signal, headers }) as Promise<Message>);
-    } catch (thrown) {
-      throw failureOf(thrown, call);
-    }
-  };
-}
-
-function streamThrough(invoke: Invoke, headersOf: HeadersOf) {
-  return async function* (request: Message, call: Call): AsyncGenerator<Message, void, undefined> {
-    call.signal?.throwIfAborted();
-    // Whoever stops reading stops the call: leaving Connect's iterator alone would only stop the reading.
-    const stream = new AbortController();
-    const abort = () => stream.abort(call.signal?.reason);
-    call.signal?.addEventListener("abort", abort);
-    try {
-      const headers = await headersOf(call);
-      yield* invoke(addressed(request, call), { signal: stream.signal, headers }) as AsyncIterable<Message>;
-    } catch (thrown) {
-      throw failureOf(thrown, call);
-    } finally {
-      call.signal?.removeEventListener("abort", abort);
-      stream.abort();
-    }
-  };
+function invokerOf(transport: Transport): Invoke {
+  const client = createClient(A2AService, transport) as unknown as Record<
+    OperationKey,
+    (request: Message, options: InvokeOptions) => ReturnType<Invoke>
+  >;
+  return (key, request, options) => client[key](request, options);
 }
 
 function failureOf(thrown: unknown, { signal }: Call): unknown {
@@ -120,7 +116,7 @@ function parametersOf({ parameters = {}, extensions = [], after }: Call): Record
 }
 
 function transportOf(
-  { protocol, maxMessageBytes = MAX_MESSAGE_BYTES }: GrpcClientOptions,
+  { protocol, maxMessageBytes = DEFAULT_MAX_ANSWER_BYTES }: GrpcClientOptions,
   baseUrl: string,
   sessionManager: Http2SessionManager | undefined,
 ): Transport {

@@ -74,11 +74,11 @@ function typed(typeName: string, json: JsonValue): JsonObject {
   return { "@type": PREFIX + typeName, ...(json as JsonObject) };
 }
 
-function reasonOf({ code, cause }: ConnectError): Reason | "UNAVAILABLE" {
-  switch (code) {
+function reasonOf(error: ConnectError): Reason | "UNAVAILABLE" {
+  if (isUnreadable(error)) return "INVALID_AGENT_RESPONSE";
+  switch (error.code) {
     case Code.InvalidArgument:
-      // The transport says so of an answer that it can't read; that has a cause, which what comes over a wire has not.
-      return cause === undefined ? "INVALID_PARAMS" : "INVALID_AGENT_RESPONSE";
+      return "INVALID_PARAMS";
     case Code.NotFound:
       return "TASK_NOT_FOUND";
     case Code.FailedPrecondition:
@@ -94,4 +94,9 @@ function reasonOf({ code, cause }: ConnectError): Reason | "UNAVAILABLE" {
     default:
       return "INTERNAL";
   }
+}
+
+/** Whether it is the transport itself that can't read an answer. It says so in words only. */
+function isUnreadable({ code, rawMessage }: ConnectError): boolean {
+  return (code === Code.InvalidArgument || code === Code.Internal) && rawMessage.startsWith("parse ");
 }

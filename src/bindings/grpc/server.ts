@@ -64,7 +64,13 @@ export function createGrpcBinding(context: BindingContext, options: GrpcOptions 
       remoteAddress: request.socket.remoteAddress ?? "",
       original: request,
     });
-    const universal = universalRequestFromNodeRequest(request, response, undefined, values);
+    // What nobody reads of a refused request is in the way of the connection's next one.
+    response.once("finish", () => request.resume());
+    const universal = {
+      ...universalRequestFromNodeRequest(request, response, undefined, values),
+      // Whoever stops reading a body that is too large must still be able to answer.
+      body: request.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>,
+    };
     await universalResponseToNodeResponse(withReadableMessage(await handler(universal)), response);
   }
 
