@@ -42,13 +42,10 @@ export function addBindings(
   }
 
   app.register(async (scope) => {
-    scope.removeAllContentTypeParsers();
-    scope.addContentTypeParser("*", { parseAs: "buffer", bodyLimit: options.maxBodyBytes }, (_request, body, done) =>
-      done(null, body),
-    );
+    takeBodiesAsTheyAre(scope, options.maxBodyBytes);
     scope.setErrorHandler((error: FastifyError, request, reply) => {
       const { path } = splitTarget(request.raw.url ?? "/");
-      const refused = refusedByFastify(error) ?? refusalOf(error, options);
+      const refused = refusalOfFastify(error, options);
       const headers = headersOf(request.raw);
       // Fastify would close at once, and the reset would overtake the answer while the caller still sends.
       reply.removeHeader("connection");
@@ -128,8 +125,14 @@ export async function send(reply: FastifyReply, { status, headers, body }: WireR
   return reply;
 }
 
-/** What Fastify found wrong before a binding saw the request. `undefined`: that was us. */
-function refusedByFastify(error: FastifyError): A2AError | undefined {
+/** No parser of Fastify's comes between: it would judge a body before its binding does, and in words of its own. */
+export function takeBodiesAsTheyAre(app: FastifyInstance, maxBytes: number): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("*", { parseAs: "buffer", bodyLimit: maxBytes }, (_request, body, done) => done(null, body));
+}
+
+/** What goes on the wire for what Fastify caught: its own findings about a request, or whatever a route threw. */
+export function refusalOfFastify(error: FastifyError, at: Pick<BindingRoutesOptions, "runtime" | "logger">): A2AError {
   switch (error.code) {
     case "FST_ERR_CTP_BODY_TOO_LARGE":
       return new A2AError("REQUEST_TOO_LARGE");
@@ -138,6 +141,6 @@ function refusedByFastify(error: FastifyError): A2AError | undefined {
     default:
       return error.statusCode !== undefined && error.statusCode < 500
         ? new A2AError("INVALID_REQUEST", undefined, { cause: error })
-        : undefined;
+        : refusalOf(error, at);
   }
 }

@@ -1,12 +1,11 @@
 import { setMaxListeners } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { SecureContextOptions } from "node:tls";
-import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
+import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
 import { A2AError } from "../a2a/errors.js";
 import { refusal } from "../bindings/http-json/status.js";
-import { refusalOf } from "../bindings/wire-error.js";
 import { addCardRoutes, type CardRouteOptions } from "./card-route.js";
-import { addBindings, type BindingRoutesOptions, send } from "./fastify.js";
+import { addBindings, type BindingRoutesOptions, refusalOfFastify, send, takeBodiesAsTheyAre } from "./fastify.js";
 import { type AnyRequest, type AnyResponse, headersOf, splitTarget } from "./http.js";
 import { createOnePort, type OnePortOptions } from "./one-port.js";
 
@@ -53,7 +52,10 @@ export async function createHost(options: HostOptions): Promise<Host> {
     frameworkErrors: (error, request, reply) =>
       refuse(new A2AError("INVALID_REQUEST", "The URL is malformed", { cause: error }), request, reply),
   });
-  app.setErrorHandler((error, request, reply) => refuse(refusalOf(error, options), request, reply));
+  takeBodiesAsTheyAre(app, options.maxBodyBytes);
+  app.setErrorHandler((error: FastifyError, request, reply) =>
+    refuse(refusalOfFastify(error, options), request, reply),
+  );
   app.setNotFoundHandler(addBindings(app, options));
   addCardRoutes(app, options);
   addHealthRoutes(app, options);
