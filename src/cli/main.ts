@@ -1,16 +1,15 @@
 import { CallError } from "../client/outcome.js";
-import { card } from "./card.js";
-import { send } from "./send.js";
-import { serveCommand } from "./serve.js";
-import { task } from "./task.js";
 import { createOutput, type Output } from "./terminal.js";
 import { USAGE, UsageError } from "./usage.js";
 
-const COMMANDS: Readonly<Record<string, (args: readonly string[], output: Output) => Promise<number>>> = {
-  serve: serveCommand,
-  card,
-  send,
-  task,
+type Command = (args: readonly string[], output: Output) => Promise<number>;
+
+/** Loaded when they are called: a client needs no server. */
+const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  serve: async () => (await import("./serve.js")).serveCommand,
+  card: async () => (await import("./card.js")).card,
+  send: async () => (await import("./send.js")).send,
+  task: async () => (await import("./task.js")).task,
 };
 
 /** Runs a command line; gives the exit code (see USAGE). */
@@ -22,8 +21,9 @@ async function main(args: readonly string[]): Promise<number> {
     return name === undefined ? 2 : 0;
   }
   try {
-    const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-    if (command === undefined) throw new UsageError(`There is no command ${JSON.stringify(name)}; try nuncio help`);
+    const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+    if (load === undefined) throw new UsageError(`There is no command ${JSON.stringify(name)}; try nuncio help`);
+    const command = await load();
     return await command(rest, output);
   } catch (error) {
     return failed(error);

@@ -13,7 +13,9 @@ interface CallArguments {
 }
 
 /** Connects as the options say. @throws UsageError, CallError. */
-export async function peerOf(target: string, { binding, header = [] }: CallArguments): Promise<Peer> {
+export async function peerOf(target: string, options: CallArguments): Promise<Peer> {
+  const { binding, header = [] } = options;
+  timeoutOf(options); // refused before anything is sent
   return connect(urlOf(target), {
     bindings: binding === undefined ? undefined : [bindingOf(binding)],
     headers: Object.fromEntries(header.map(headerOf)),

@@ -1,0 +1,136 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { nuncio, nuncioServe, type Running } from "./support/command.js";
+
+const folder = mkdtempSync(join(tmpdir(), "nuncio-cli-"));
+let server: Running;
+
+beforeAll(async () => {
+  server = await nuncioServe("examples/main.ts", "--port", "0", "--journal", `sqlite:${join(folder, "cli.db")}`);
+});
+afterAll(async () => {
+  expect(await server.stop("SIGTERM")).toBe(0);
+  rmSync(folder, { recursive: true });
+});
+
+describe("serve", () => {
+  test("says what it serves, where the card is, and what to try", () => {
+    for (const said of [
+      "Hello (hello)",
+      "/.well-known/agent-card.json",
+      "curl -s",
+      "grpcurl -plaintext",
+      "npx nuncio send",
+    ]) {
+      expect(server.output()).toContain(said);
+    }
+  });
+
+  test.each([
+    [["nothing.ts"], "There is no file nothing.ts"],
+    [["README.md"], "README.md can't be loaded"],
+    [["examples/hello.ts", "--port", "x"], "--port must be a whole number"],
+    [["examples/hello.ts", "--journal", "mongo:x"], "memory: or sqlite:FILE"],
+    [["examples/hello.ts", "--host", "0.0.0.0", "--port", "0"], "--anonymous"],
+    [["examples/hello.ts", "--bogus"], "Unknown option '--bogus'"],
+    [[], "Usage: nuncio serve FILE"],
+  ])("refuses %j in one line that says what to do", async (args, says) => {
+    const { code, stderr } = await nuncio("serve", ...args);
+    expect([code, stderr.trim().split("\n").length]).toEqual([2, 1]);
+    expect(stderr).toContain(says);
+  });
+
+  test("refuses a module that exports no agent, and a port that is taken", async () => {
+    const file = join(folder, "empty.mjs");
+    writeFileSync(file, "export const x = 1;");
+    expect((await nuncio("serve", file)).stderr).toContain("exports no agent");
+    const taken = await nuncio(
+      "serve",
+      "examples/hello.ts",
+      "--journal",
+      "memory:",
+      "--port",
+      new URL(server.url).port,
+    );
+    expect([taken.code, taken.stderr]).toEqual([2, expect.stringContaining("is taken")]);
+  });
+});
+
+describe("card and send", () => {
+  test("card shows the agent, and with --json its card", async () => {
+    expect((await nuncio("card", server.url)).stdout).toContain("Greets whoever writes");
+    expect(JSON.parse((await nuncio("card", server.url, "--json")).stdout)).toMatchObject({ name: "Hello" });
+  });
+
+  test.each(["jsonrpc", "http-json", "grpc", "grpc-web", "connect"])(
+    "send prints the answer over %s",
+    async (binding) => {
+      expect(await nuncio("send", server.url, "Ada", "--binding", binding)).toEqual({
+        code: 0,
+        stdout: "Hello Ada\n",
+        stderr: "",
+      });
+    },
+  );
+
+  test("send --stream shows states and what grows; --json one event a line", async () => {
+    expect((await nuncio("send", server.url, "Ada", "--stream")).stdout).toBe("WORKING\nHello Ada\nCOMPLETED\n");
+    const { stdout } = await nuncio("send", server.url, "Ada", "--stream", "--json");
+    const lines = stdout.trim().split("\n");
+    expect(lines.map((line) => Object.keys(JSON.parse(line))[0])).toEqual(["task", "artifactUpdate", "statusUpdate"]);
+  });
+
+  test("a question says how to answer it, and the answer goes on", async () => {
+    const trip = `${server.url}/agents/trip`;
+    const { stdout } = await nuncio("send", trip, "A weekend");
+    expect(stdout).toContain("Which city?");
+    const id = stdout.match(/--task (\S+)/)?.[1] ?? "";
+    expect((await nuncio("send", trip, "Rome", "--task", id)).stdout).toContain("How many nights in Rome?");
+    expect((await nuncio("send", trip, "2", "--task", id)).stdout).toContain("2 nights in Rome.");
+    const again = await nuncio("send", trip, "more", "--task", id);
+    expect([again.code, again.stderr]).toEqual([3, expect.stringContaining("has ended")]);
+  });
+
+  test("a task that ends badly is exit code 1; an agent out of reach 3", async () => {
+    const trip = `${server.url}/agents/trip`;
+    const id = (await nuncio("send", trip, "x", "--json")).stdout.match(/"id":"([^"]+)"/)?.[1] ?? "";
+    await nuncio("send", trip, "Rome", "--task", id);
+    const failed = await nuncio("send", trip, "many", "--task", id);
+    expect([failed.code, failed.stderr]).toEqual([1, expect.stringContaining("isn't a number of nights")]);
+    const unreachable = await nuncio("send", "http://127.0.0.1:9", "x");
+    expect([unreachable.code, unreachable.stderr.trim().split("\n").length]).toEqual([3, 1]);
+  });
+
+  test.each([
+    [["send"], "Usage: nuncio send URL"],
+    [["send", "ftp://x", "y"], "isn't the URL of an agent"],
+    [["send", "http://x", "y", "--binding", "soap"], "--binding must be one of"],
+    [["send", "http://x", "y", "--header", "bad"], "--header must be"],
+    [["send", "http://x", "y", "--timeout", "0"], "--timeout must be"],
+    [["task"], "nuncio task takes get, list, cancel or watch"],
+    [["task", "list", "http://x", "--state", "ASLEEP"], "--state must be one of"],
+    [["bogus"], 'There is no command "bogus"'],
+    [["toString"], 'There is no command "toString"'],
+  ])("%j is refused in one line", async (args, says) => {
+    const { code, stderr } = await nuncio(...args);
+    expect([code, stderr.trim().split("\n").length, stderr]).toEqual([2, 1, expect.stringContaining(says)]);
+  });
+});
+
+describe("task", () => {
+  test("get, list, cancel and watch", async () => {
+    const slow = `${server.url}/agents/slow`;
+    const id = JSON.parse((await nuncio("send", slow, "600", "--no-wait", "--json")).stdout).task.id;
+    expect((await nuncio("task", "list", slow, "--state", "working")).stdout).toContain(id);
+    const watching = nuncio("task", "watch", slow, id);
+    expect((await nuncio("task", "cancel", slow, id)).stdout).toContain("CANCELED");
+    const watched = await watching;
+    if (watched.code !== 3) expect([watched.code, watched.stdout]).toEqual([1, expect.stringContaining("CANCELED")]);
+    expect((await nuncio("task", "get", slow, id)).stdout).toContain("state    CANCELED");
+    expect((await nuncio("task", "list", slow, "--state", "working")).stdout).toBe("No tasks.\n");
+    const missing = await nuncio("task", "get", slow, "nope");
+    expect([missing.code, missing.stderr]).toEqual([3, "nuncio: Task not found\n"]);
+  });
+});
