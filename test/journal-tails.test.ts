@@ -16,6 +16,7 @@ function slowLog({ ringSize = 4, pageSize = 3, pollMs = 60_000 } = {}) {
   const reads: (() => void)[] = [];
   let held = false;
   let count = 0;
+  let polls = 0;
   const tails = new Tails({
     ...{ runtime, logger: recordingLogger(), pollMs, ringSize, pageSize },
     read: async (_taskId, after, limit) => {
@@ -24,11 +25,16 @@ function slowLog({ ringSize = 4, pageSize = 3, pollMs = 60_000 } = {}) {
       if (held) await new Promise<void>((resolve) => reads.push(resolve));
       return page;
     },
-    positions: async (taskIds) => new Map(taskIds.map((taskId) => [taskId, entries.length])),
+    positions: async (taskIds) => {
+      polls++;
+      if (held) await new Promise<void>((resolve) => reads.push(resolve));
+      return new Map(taskIds.map((taskId) => [taskId, entries.length]));
+    },
   });
   return {
     ...{ tails, runtime, entries },
     readCount: () => count,
+    pollCount: () => polls,
     /** From now on, reads answer what they found when `letGo` is called. */
     hold: () => {
       held = true;
@@ -74,6 +80,23 @@ describe("a tail", () => {
     await turns();
     expect(follower.seen).toEqual([1]);
     await follower.end();
+  });
+
+  test("who comes while the last poll is under way is polled for once", async () => {
+    const log = slowLog({ pollMs: 1 });
+    const first = log.follow(0);
+    await turns();
+    log.hold();
+    for (const before = log.pollCount(); log.pollCount() === before; ) await turns(1);
+    const gone = first.end();
+    const second = log.follow(0);
+    log.letGo();
+    await gone;
+    await turns();
+    expect(log.runtime.timers.size).toBeLessThanOrEqual(1);
+    await second.end();
+    await turns();
+    expect(log.runtime.timers.size).toBe(0);
   });
 
   test("an abort while a read is under way ends it", async () => {

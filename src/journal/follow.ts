@@ -97,7 +97,6 @@ export class Tails {
       let next = after + 1;
       let mustRead = true;
       while (!over()) {
-        const { version } = tail;
         const found = tail.at(next);
         if (typeof found === "object") {
           yield found;
@@ -110,9 +109,10 @@ export class Tails {
           }
           next += page.length;
           mustRead = page.length === this.#options.pageSize;
-          if (page.length === 0 && tail.last === 0 && !over()) await tail.changed(cursor, version);
+          // While it read, the tail may have learned of something, or the caller have gone.
+          if (page.length === 0 && tail.last === 0 && !over()) await tail.changed(cursor);
         } else {
-          await tail.changed(cursor, version);
+          await tail.changed(cursor);
         }
       }
     } finally {

@@ -18,7 +18,6 @@ export class Tail {
   #bytes = 0;
   /** Of the newest entry that is known; 0 while none is. */
   #last = 0;
-  #version = 0;
 
   constructor(limits: { readonly entries: number; readonly bytes: number }) {
     this.#limits = limits;
@@ -27,11 +26,6 @@ export class Tail {
   /** Of the newest entry that is known; 0 while none is. */
   get last(): number {
     return this.#last;
-  }
-
-  /** Grows with each change: who has seen one waits for the next. */
-  get version(): number {
-    return this.#version;
   }
 
   /** Where a reader of `position` stands: the entry, `"end"` if it isn't known to exist yet, `"behind"` if it must be read. */
@@ -66,13 +60,11 @@ export class Tail {
   }
 
   wake(): void {
-    this.#version++;
     for (const cursor of this.cursors) cursor.wake?.();
   }
 
-  /** Resolves when the tail is no longer as it was at `version`, or the cursor is woken by its owner. */
-  async changed(cursor: Cursor, version: number): Promise<void> {
-    if (version !== this.#version) return;
+  /** Parks a reader until the tail changes, or its owner wakes it. */
+  async changed(cursor: Cursor): Promise<void> {
     await new Promise<void>((resolve) => {
       cursor.wake = resolve;
     });
