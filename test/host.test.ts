@@ -90,6 +90,7 @@ test("health is that the process answers, readiness that it can work", async () 
   server = await startHost({}, { ready: () => answer(), draining });
   const status = async (path: string) => (await fetch(`${server.origin}${path}`)).status;
   expect([await status("/healthz"), await status("/readyz")]).toEqual([200, 200]);
+  expect((await fetch(`${server.origin}/healthz`, { method: "HEAD" })).status).toBe(200);
   answer = async () => false;
   expect([await status("/healthz"), await status("/readyz")]).toEqual([200, 503]);
   answer = () => Promise.reject(new Error("the database is gone"));

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { A2AError, errorTable } from "../src/a2a/errors.js";
-import { eventually, saying, startHost, type TestHost } from "./support/host.js";
+import { v1 } from "../src/a2a/v1.js";
+import { eventually, otherVersion, saying, startHost, type TestHost } from "./support/host.js";
 
 let server: TestHost;
 afterEach(async () => {
@@ -126,6 +127,20 @@ describe("a route", () => {
       expect((await read(response)).error.code).toBe(response.status);
     }
   });
+});
+
+test("a path of another version is not found, and the hint says whose it is", async () => {
+  server = await startHost({ versions: [v1, otherVersion] });
+  const ask = async (path: string, version: string) => {
+    const response = await server.get(path, { "a2a-version": version });
+    return [response.status, (await read(response)).error?.message];
+  };
+  expect([await ask("/tasks", "1.0"), await ask("/v9/tasks", "9.1")]).toEqual([
+    [200, undefined],
+    [200, undefined],
+  ]);
+  expect(await ask("/v9/tasks", "1.0")).toEqual([404, expect.stringContaining("9.1")]);
+  expect(await ask("/tasks", "9.1")).toEqual([404, expect.stringContaining("1.0")]);
 });
 
 describe("a tenant", () => {

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { A2AError, errorTable } from "../src/a2a/errors.js";
-import { connectRaw, eventually, saying, startHost, type TestHost } from "./support/host.js";
+import { v1 } from "../src/a2a/v1.js";
+import { connectRaw, eventually, otherVersion, saying, startHost, type TestHost } from "./support/host.js";
 
 let server: TestHost;
 afterEach(async () => {
@@ -198,6 +199,19 @@ describe("the version", () => {
       body: '{"jsonrpc":"2.0","id":1,"method":"ListTasks"}',
     });
     expect((await read(response)).error?.message).toContain("A2A-Version: 1.0");
+  });
+});
+
+test("a method of another version is not found, and the hint says whose it is", async () => {
+  server = await startHost({ versions: [v1, otherVersion] });
+  const ask = async (method: string, version: string) =>
+    (await read(await server.rpc(method, {}, { "a2a-version": version }))).error;
+  expect([await ask("ListTasks", "1.0"), await ask("EnumerateTasks", "9.1.4")]).toEqual([undefined, undefined]);
+  expect(await ask("EnumerateTasks", "1.0")).toMatchObject({ code: -32601, message: expect.stringContaining("9.1") });
+  expect(await ask("ListTasks", "9.1")).toMatchObject({ code: -32601, message: expect.stringContaining("1.0") });
+  expect(await ask("ListTasks", "2.0")).toMatchObject({
+    code: -32009,
+    data: [{ metadata: { supportedVersions: "1.0,9.1" } }],
   });
 });
 

@@ -47,7 +47,7 @@ export function negotiateVersion(
   if (version !== undefined) return version;
 
   const supported = versions.map(({ id }) => id);
-  const send = `send the header A2A-Version: ${supported.at(-1) ?? "1.0"}`;
+  const send = `send the header A2A-Version: ${supported[0] ?? "1.0"}`;
   const message =
     distinct.length === 0
       ? `No A2A-Version means 0.3, which isn't supported here; ${send}`

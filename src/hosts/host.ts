@@ -84,11 +84,16 @@ export async function createHost(options: HostOptions): Promise<Host> {
 }
 
 function addHealthRoutes(app: FastifyInstance, { ready, draining }: HostOptions): void {
-  app.get("/healthz", (_request, reply) => sendStatus(reply, 200, "ok"));
-  app.get("/readyz", async (_request, reply) => {
-    if (draining.signal.aborted) return sendStatus(reply, 503, "draining");
-    const isReady = ready === undefined || (await ready().catch(() => false));
-    return isReady ? sendStatus(reply, 200, "ready") : sendStatus(reply, 503, "not ready");
+  const method = ["GET", "HEAD"];
+  app.route({ method, url: "/healthz", handler: (_request, reply) => sendStatus(reply, 200, "ok") });
+  app.route({
+    method,
+    url: "/readyz",
+    async handler(_request, reply) {
+      if (draining.signal.aborted) return sendStatus(reply, 503, "draining");
+      const isReady = ready === undefined || (await ready().catch(() => false));
+      return isReady ? sendStatus(reply, 200, "ready") : sendStatus(reply, 503, "not ready");
+    },
   });
 }
 

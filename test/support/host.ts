@@ -1,5 +1,8 @@
 import { connect as connectTcp, type Socket } from "node:net";
+import { create } from "@bufbuild/protobuf";
+import { HttpRuleSchema } from "../../gen/google/api/http_pb.js";
 import { anonymous } from "../../src/a2a/call.js";
+import type { ProtocolVersion } from "../../src/a2a/protocol-version.js";
 import { v1 } from "../../src/a2a/v1.js";
 import type { BindingContext } from "../../src/bindings/binding.js";
 import { createHttpJsonBinding } from "../../src/bindings/http-json/server.js";
@@ -82,6 +85,19 @@ export async function startHost(
       send("POST", "", { "content-type": "application/json", ...headers }, { jsonrpc: "2.0", id: 7, method, params }),
   };
 }
+
+/** Another version of the protocol, with one operation that is called otherwise and lies elsewhere. */
+export const otherVersion: ProtocolVersion = {
+  ...v1,
+  id: "9.1",
+  operations: v1.operations
+    .filter(({ key }) => key === "listTasks")
+    .map((operation) => ({
+      ...operation,
+      name: "EnumerateTasks",
+      rules: [create(HttpRuleSchema, { pattern: { case: "get", value: "/v9/tasks" } })],
+    })),
+};
 
 /** A SendMessageRequest that says `text`. */
 export function saying(text: string): { message: object } {
