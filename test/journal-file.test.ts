@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { TaskState } from "../src/a2a/types.js";
 import { everyOwner } from "../src/journal/journal.js";
 import { messageKey } from "../src/journal/message-key.js";
@@ -60,13 +60,34 @@ describe("opening a file", () => {
   test("another program's database is refused, and left as it was", async () => {
     tamper("create table recipe (name text)");
     await expect(open()).rejects.toThrow(`another program's database (it has a table "recipe")`);
-    tamper("insert into recipe values ('soup')");
+    const database = new Database(file);
+    expect(database.pragma("journal_mode", { simple: true })).toBe("delete");
+    expect(database.prepare("select name from sqlite_master").all()).toEqual([{ name: "recipe" }]);
+    database.close();
   });
 
   test("a newer release's file is refused", async () => {
     await (await open()).close();
     tamper("insert into migration (number, at) values (99, 0)");
     await expect(open()).rejects.toThrow("a newer release wrote it (schema 99");
+  });
+
+  test("a driver that isn't installed is named", async () => {
+    vi.resetModules();
+    vi.doMock("better-sqlite3", () => {
+      throw new Error("Cannot find package");
+    });
+    const { openSqlJournal } = await import("../src/journal/open.js");
+    onTestFinished(() => vi.doUnmock("better-sqlite3"));
+    const options = { runtime: testRuntime(), logger: recordingLogger() };
+    await expect(openSqlJournal({ target: "memory:", ...options })).rejects.toThrow("npm install better-sqlite3");
+  });
+
+  test("the file is one with a write-ahead log", async () => {
+    await begun(await open());
+    const database = new Database(file, { readonly: true });
+    expect(database.pragma("journal_mode", { simple: true })).toBe("wal");
+    database.close();
   });
 
   test("several at once make it once", async () => {

@@ -137,7 +137,10 @@ export function advance(
   }
   const head: StoredHead = {
     ...old,
-    ...{ state, statusAt, lastMessage, position: old.position + entries.length },
+    state,
+    statusAt,
+    lastMessage,
+    position: old.position + entries.length,
     ...holding(request, old, instance, lease, isTerminal(state)),
   };
   const { position, epoch, holder } = head;
@@ -148,9 +151,24 @@ function begin({ taskId, create }: AppendRequest, now: number): StoredHead {
   if (create === undefined) throw new TypeError("an append to a task that doesn't exist creates it");
   const { scope, principal, agent, skill, contextId } = create;
   return {
-    ...{ taskId, tenant: scope.tenant, owner: scope.owner, principal: principal.id, agent, skill, contextId },
-    ...{ state: TaskState.SUBMITTED, statusAt: now, createdAt: now, position: 0, lastMessage: 0 },
-    ...{ epoch: 0, holder: undefined, dueAt: undefined, turn: 0, attempt: 0, snapshot: 0 },
+    taskId,
+    tenant: scope.tenant,
+    owner: scope.owner,
+    principal: principal.id,
+    agent,
+    skill,
+    contextId,
+    state: TaskState.SUBMITTED,
+    statusAt: now,
+    createdAt: now,
+    position: 0,
+    lastMessage: 0,
+    epoch: 0,
+    holder: undefined,
+    dueAt: undefined,
+    turn: 0,
+    attempt: 0,
+    snapshot: 0,
   };
 }
 

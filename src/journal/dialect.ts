@@ -48,8 +48,7 @@ async function openSqlite(file: string, runtime: Runtime): Promise<JournalDataba
     let database: BetterSqlite3.Database | undefined;
     try {
       database = new Database(file, { timeout: BUSY_TIMEOUT_MS });
-      setPragmas(database, file);
-      return await prepareSqlite(database, runtime);
+      return await prepareSqlite(database, file, runtime);
     } catch (cause) {
       database?.close();
       // Another process may be making the same file, or putting it in order after a crash.
@@ -72,25 +71,21 @@ function openError(file: string, cause: unknown): A2AError {
   return new A2AError("INTERNAL", `Can't open ${file} as a journal: ${said}`, { cause });
 }
 
-function setPragmas(database: BetterSqlite3.Database, file: string): void {
+async function prepareSqlite(
+  database: BetterSqlite3.Database,
+  file: string,
+  runtime: Runtime,
+): Promise<JournalDatabase> {
+  const kysely = new Kysely<Schema>({ dialect: new SqliteDialect({ database: keepingStatements(database) }) });
   database.pragma("synchronous = full");
   database.pragma("cache_size = -16000");
-  if (file === ":memory:") return;
-  const mode = database.pragma("journal_mode = wal", { simple: true });
-  const synchronous = database.pragma("synchronous", { simple: true });
-  // A network file system may refuse the first; without both, what was acknowledged could be lost.
-  if (mode !== "wal" || synchronous !== 2) {
-    throw new A2AError("INTERNAL", `it can't be made durable (journal_mode ${mode}, synchronous ${synchronous})`);
-  }
-}
-
-async function prepareSqlite(database: BetterSqlite3.Database, runtime: Runtime): Promise<JournalDatabase> {
-  const kysely = new Kysely<Schema>({ dialect: new SqliteDialect({ database: keepingStatements(database) }) });
   await kysely.connection().execute(async (connection) => {
     await sql`begin immediate`.execute(connection);
     await migrate(connection, sqliteTypes, runtime.now());
     await sql`commit`.execute(connection);
   });
+  // Only now that the file is known to be ours: the mode stays with it.
+  if (file !== ":memory:") makeDurable(database);
   return {
     kysely,
     appendGroup: sqliteAppendGroup(database),
@@ -98,6 +93,15 @@ async function prepareSqlite(database: BetterSqlite3.Database, runtime: Runtime)
     rowsOf: (values) => sql<{ value: string }>`json_each(${JSON.stringify(values)})`,
     close: () => kysely.destroy(),
   };
+}
+
+function makeDurable(database: BetterSqlite3.Database): void {
+  const mode = database.pragma("journal_mode = wal", { simple: true });
+  const synchronous = database.pragma("synchronous", { simple: true });
+  // A network file system may refuse the first; without both, what was acknowledged could be lost.
+  if (mode !== "wal" || synchronous !== 2) {
+    throw new A2AError("INTERNAL", `it can't be made durable (journal_mode ${mode}, synchronous ${synchronous})`);
+  }
 }
 
 function isBusy(error: unknown): boolean {
