@@ -191,6 +191,28 @@ describe("one port", () => {
   });
 });
 
+test("garbage behind a request never gets into its answer", async () => {
+  server = await startHost();
+  for (const method of ["SendStreamingMessage", "SendMessage"]) {
+    const connection = connectRaw(server.port, rpcRequest(method, saying("hold")));
+    await eventually(() => server.handler.open.waits === 1);
+    connection.socket.write("garbage\r\n\r\n");
+    await connection.closed;
+    expect(connection.text()).not.toContain("400");
+    await eventually(() => server.handler.open.waits === 0);
+  }
+});
+
+test("a body that is too large costs its caller the request, not the connection", async () => {
+  server = await startHost({ maxBodyBytes: 1_000 });
+  const connection = connectRaw(server.port, `POST /a2a HTTP/1.1\r\n${versioned}Content-Length: 5000000\r\n\r\n`);
+  await connection.until("REQUEST_TOO_LARGE");
+  connection.socket.write("x".repeat(5_000_000));
+  connection.socket.write(rpcRequest("ListTasks"));
+  expect(await connection.until("totalSize")).toMatch(/^HTTP\/1.1 413 .*HTTP\/1.1 200 /s);
+  connection.socket.destroy();
+});
+
 describe("with TLS", () => {
   test("the version is agreed on by ALPN, and is HTTP/1.1 without it", async () => {
     server = await startHost({}, { tls: selfSigned });

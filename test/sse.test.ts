@@ -212,8 +212,8 @@ describe("the writer of an event stream", () => {
       await frames.next();
       const next = frames.next();
       await turn();
-      if (gone) caller.abort();
       pulls[0]?.reject(new A2AError("INTERNAL", "broken"));
+      if (gone) caller.abort();
       expect(await next).toEqual(gone ? end : { done: false, value: "data: error broken\n\n" });
       expect(await frames.next()).toEqual(end);
     }
