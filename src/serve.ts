@@ -33,6 +33,7 @@ export async function serve(served: Served, options: ServeOptions = {}): Promise
   } = options;
   const agents = servedAgents(served);
   assertGuarded(host, options);
+  for (const one of agents) cardOf(one, mounted("", path, options)); // refused before anything is opened
   const logger = options.logger ?? (await defaultLogger());
   const { journal, closeJournal } = await journalOf(options, logger);
   const draining = new AbortController();

@@ -40,7 +40,10 @@ export function servedAgents(served: Served): readonly ServedAgent[] {
 /** Would be taken for a path of the HTTP+JSON binding. */
 const RESERVED: ReadonlySet<string> = new Set(["v1", "tasks", "message:send", "message:stream", "extendedAgentCard"]);
 
-/** The card of an agent, made of what it says and of what is mounted. */
+/**
+ * The card of an agent, made of what it says and of what is mounted.
+ * @throws TypeError when that can't be a card.
+ */
 export function cardOf({ agent, tenant }: ServedAgent, mounted: Omit<CardContext, "tenant">): AgentCard {
   const { definition, skills } = agent;
   const facts = {
@@ -50,7 +53,14 @@ export function cardOf({ agent, tenant }: ServedAgent, mounted: Omit<CardContext
     extensions: extensionsOf(agent),
   };
   const streaming = mounted.capabilities.streaming && definition.capabilities?.streaming !== false;
-  return deriveAgentCard(facts, { ...mounted, tenant, capabilities: { ...mounted.capabilities, streaming } });
+  try {
+    return deriveAgentCard(facts, { ...mounted, tenant, capabilities: { ...mounted.capabilities, streaming } });
+  } catch (cause) {
+    throw new TypeError(
+      `${definition.name} can't have a card: ${cause instanceof Error ? cause.message : String(cause)}`,
+      { cause },
+    );
+  }
 }
 
 /** What of a skill is the card's. */

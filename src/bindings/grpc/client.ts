@@ -56,7 +56,7 @@ export function createGrpcClient(options: GrpcClientOptions): GrpcClient {
     },
     async *stream({ key }, request, call, released) {
       call.signal?.throwIfAborted();
-      // Whoever stops reading stops the call: leaving Connect's iterator alone would only stop the reading.
+      // Whoever stops reading stops the call: leaving Connect's iterator would only stop the reading.
       const stream = new AbortController();
       const signals = [call.signal, released].filter((signal) => signal !== undefined);
       const abort = () => stream.abort();
@@ -69,7 +69,6 @@ export function createGrpcClient(options: GrpcClientOptions): GrpcClient {
         throw failureOf(thrown, call);
       } finally {
         for (const signal of signals) signal.removeEventListener("abort", abort);
-        abort();
       }
     },
   });
