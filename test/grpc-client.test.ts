@@ -137,7 +137,9 @@ describe.each(["grpc", "grpc-web", "connect"] as const)("our client over %s", (p
     expect(errors).toEqual([]);
   });
 
-  it("a stream that is left ends on the server, a thousand times, without an unhandled rejection", async () => {
+  it("a stream that is left ends on the server, a thousand times, without an unhandled rejection", {
+    timeout: 60_000,
+  }, async () => {
     const unhandled: unknown[] = [];
     const note = (reason: unknown) => unhandled.push(reason);
     process.on("unhandledRejection", note);

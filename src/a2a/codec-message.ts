@@ -90,7 +90,9 @@ function isNullMeant(field: Field, json: UnknownObject, judgement: Judgement): b
 }
 
 function readField(field: Field, value: unknown, message: Open, judgement: Judgement): void {
-  const read = within(field.jsonName, judgement, () => field.kind.read(value, judgement));
+  judgement.enter(field.jsonName);
+  const read = field.kind.read(value, judgement);
+  judgement.leave();
   if (field.oneof === undefined) {
     message[field.localName] = read;
     return;
@@ -104,7 +106,10 @@ function readField(field: Field, value: unknown, message: Open, judgement: Judge
 function checkMessage(plan: Plan, message: Open, judgement: Judgement): void {
   for (const field of plan.fields) {
     const value = valueIn(field, message);
-    if (value !== undefined) within(field.jsonName, judgement, () => field.kind.check(value, judgement));
+    if (value === undefined) continue;
+    judgement.enter(field.jsonName);
+    field.kind.check(value, judgement);
+    judgement.leave();
   }
   judgePresence(plan, message, judgement);
 }

@@ -101,13 +101,21 @@ function listKind(element: Kind): Kind<readonly unknown[]> {
   return {
     read: (json, judgement) => {
       if (!Array.isArray(json)) return judgement.fail("TYPE", "must be a JSON array");
-      return Array.from(json, (item, index) => within(index, judgement, () => element.read(item, judgement)));
+      const list: unknown[] = [];
+      for (let index = 0; index < json.length; index++) {
+        judgement.enter(index);
+        list.push(element.read(json[index], judgement));
+        judgement.leave();
+      }
+      return list;
     },
     write: (value) => value.map((item) => element.write(item)),
     check: (value, judgement) => {
-      value.forEach((item, index) => {
-        within(index, judgement, () => element.check(item, judgement));
-      });
+      for (let index = 0; index < value.length; index++) {
+        judgement.enter(index);
+        element.check(value[index], judgement);
+        judgement.leave();
+      }
     },
     isZero: (value) => value.length === 0,
   };

@@ -98,7 +98,7 @@ export const listValueKind: Kind<ListValue> = {
   read: (json, judgement) => {
     if (!Array.isArray(json)) return judgement.fail("TYPE", "must be a JSON array");
     const plain = readPlain(json, judgement) as JsonValue[] | typeof BROKEN;
-    return plain === BROKEN ? BROKEN : create(ListValueSchema, { values: plain.map(toValue) });
+    return plain === BROKEN ? BROKEN : toListValue(plain);
   },
   write: (value) => value.values.map(fromValue),
   check: (value, judgement) => checkList(value.values, judgement),
@@ -161,7 +161,9 @@ function copy(json: JsonValue): JsonValue {
 
 /** The Value of plain JSON. */
 export function toValue(json: JsonValue): Value {
-  return create(ValueSchema, { kind: toKind(json) });
+  const value = create(ValueSchema);
+  value.kind = toKind(json); // given to `create` it would be walked once more
+  return value;
 }
 
 function toKind(json: JsonValue): Value["kind"] {
@@ -169,8 +171,14 @@ function toKind(json: JsonValue): Value["kind"] {
   if (typeof json === "string") return { case: "stringValue", value: json };
   if (typeof json === "number") return { case: "numberValue", value: json };
   if (typeof json === "boolean") return { case: "boolValue", value: json };
-  if (Array.isArray(json)) return { case: "listValue", value: create(ListValueSchema, { values: json.map(toValue) }) };
+  if (Array.isArray(json)) return { case: "listValue", value: toListValue(json) };
   return { case: "structValue", value: toStruct(json) };
+}
+
+function toListValue(json: readonly JsonValue[]): ListValue {
+  const list = create(ListValueSchema);
+  for (const item of json) list.values.push(toValue(item));
+  return list;
 }
 
 function toStruct(json: JsonObject): Struct {
