@@ -158,6 +158,19 @@ describe("one port", () => {
     await Promise.all([unary.closed, stream.closed]);
   });
 
+  test("answers a caller that closes its half together with its request", async () => {
+    server = await startHost();
+    for (const [method, params, last] of [
+      ["ListTasks", {}, "totalSize"],
+      ["SendStreamingMessage", saying("count:50"), "TASK_STATE_COMPLETED"],
+    ] as const) {
+      const connection = connectRaw(server.port);
+      connection.socket.end(rpcRequest(method, params));
+      await connection.until(last);
+      await connection.closed;
+    }
+  });
+
   test("notices a caller that has gone, though a gone one looks like that", async () => {
     server = await startHost();
     const connections = ["SendMessage", "SendStreamingMessage"].map((method) =>

@@ -44,6 +44,8 @@ const KEEP_ALIVE_MS = 72_000;
 /** A dead peer is noticed by the kernel. */
 const TCP_KEEP_ALIVE_MS = 60_000;
 const MAX_STREAMS_PER_SESSION = 1_000;
+/** For the last bytes of answers that have ended, and for HTTP/2's goodbye. */
+const LINGER_MS = 200;
 
 /** Serves both HTTP versions on one port, in clear text or with TLS. */
 export function createOnePort(options: OnePortOptions): OnePort {
@@ -87,13 +89,19 @@ export function createOnePort(options: OnePortOptions): OnePort {
     });
   }
 
-  async function drain(deadlineMs: number): Promise<void> {
-    closed ??= stopAccepting();
-    await responses.ended(deadlineMs);
+  function destroyAll(): void {
     for (const session of sessions) session.destroy();
     for (const socket of sockets) socket.destroy();
+  }
+
+  async function drain(deadlineMs: number): Promise<void> {
+    closed ??= stopAccepting();
+    const allEnded = await responses.ended(deadlineMs);
+    server.closeIdle();
+    if (!allEnded) destroyAll();
+    const timer = runtime.after(LINGER_MS, destroyAll);
+    await closed.finally(() => timer.cancel());
     server.stop();
-    await closed;
   }
 
   return {
@@ -111,6 +119,8 @@ export function createOnePort(options: OnePortOptions): OnePort {
 
 interface Listening {
   readonly front: TcpServer;
+  /** Closes the HTTP/1.1 connections on which nothing is going on, where closing the front hasn't. */
+  closeIdle(): void;
   stop(): void;
 }
 
@@ -142,7 +152,7 @@ function clearServer(
     socket.once("close", () => timer.cancel());
     handOver(socket, timer, http1, http2, responses);
   });
-  return { front, stop: () => http1.close() };
+  return { front, closeIdle: () => http1.closeIdleConnections(), stop: () => http1.close() };
 }
 
 /** Reads until it is clear which version a connection speaks: a whole preface, or a byte that differs from it. */
@@ -195,7 +205,7 @@ function secureServer(
   front.on("session", onSession);
   front.on("tlsClientError", (_error, socket) => socket.destroy());
   front.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => answerClientError(error, socket, false));
-  return { front, stop: () => undefined };
+  return { front, closeIdle: () => undefined, stop: () => undefined };
 }
 
 /** A caller may close its half after the request and still wait for the answer. The property is older than its types. */

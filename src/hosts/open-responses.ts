@@ -11,8 +11,8 @@ export interface OpenResponses {
   has(socket: Duplex): boolean;
   /** Finds out whether a caller that has closed its half is still there. */
   probe(socket: Duplex): void;
-  /** Resolves when none is open any more, or at the deadline. */
-  ended(deadlineMs: number): Promise<void>;
+  /** Resolves when none is open any more, or at the deadline: with whether all have ended. */
+  ended(deadlineMs: number): Promise<boolean>;
 }
 
 /** Between two signs of life: the first makes a closed peer refuse, the second meets the refusal. */
@@ -63,7 +63,7 @@ export function createOpenResponses(runtime: Runtime): OpenResponses {
         const done = () => {
           timer.cancel();
           waiting.delete(done);
-          resolve();
+          resolve(open.size === 0);
         };
         const timer = runtime.after(deadlineMs, done);
         waiting.add(done);
