@@ -1,4 +1,5 @@
 import { create, type Message } from "@bufbuild/protobuf";
+import { ListValueSchema, ValueSchema } from "@bufbuild/protobuf/wkt";
 import { Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import { afterEach, describe, expect, it } from "vitest";
 import { A2AError, errorTable, type Reason } from "../src/a2a/errors.js";
@@ -6,6 +7,7 @@ import type { Handler } from "../src/a2a/handler.js";
 import {
   A2AService,
   GetTaskRequestSchema,
+  PartSchema,
   Role,
   SendMessageRequestSchema,
   StreamResponseSchema,
@@ -186,6 +188,26 @@ describe("errors", () => {
     const [bytes] = error.metadata.get("grpc-status-details-bin");
     expect(Math.ceil((bytes?.length ?? 0) / 3) * 4 + encodeURIComponent(error.details).length).toBeLessThan(8_000);
     expect(detailsOf(error).badRequest?.fieldViolations.length).toBeGreaterThan(3);
+  });
+
+  it("a request that is no protobuf, or too deep, is an invalid argument", async () => {
+    const { client } = await start();
+    const broken = { ...A2AService, methods: [{ ...A2AService.method.getTask, input: StreamResponseSchema }] };
+    const garbage = create(StreamResponseSchema);
+    garbage.$unknown = [{ no: 2, wireType: 2, data: new Uint8Array([100, 1]) }]; // says 100 bytes, and there is one
+    const error = await failure(
+      (host as GrpcHost).client(broken as unknown as typeof A2AService).unary("getTask", garbage),
+    );
+    expect([error.code, error.details]).toEqual([status.INVALID_ARGUMENT, expect.stringMatching(/^parse binary: /)]);
+
+    let data = create(ValueSchema, { kind: { case: "boolValue", value: true } });
+    for (let level = 0; level < 200; level++) {
+      data = create(ValueSchema, { kind: { case: "listValue", value: create(ListValueSchema, { values: [data] }) } });
+    }
+    const deep = saying("");
+    deep.message?.parts.push(create(PartSchema, { content: { case: "data", value: data } }));
+    const refusal = await failure(client().unary("sendMessage", deep));
+    expect(detailsOf(refusal).badRequest?.fieldViolations).toMatchObject([{ reason: "DEPTH" }]);
   });
 
   it("a request that is too large is RESOURCE_EXHAUSTED, a call of no method UNIMPLEMENTED", async () => {

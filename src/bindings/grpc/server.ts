@@ -17,6 +17,11 @@ import { addReflection } from "./reflection.js";
 import { type GrpcService, v1Service } from "./service.js";
 
 const GRPC_MESSAGE = "grpc-message";
+const GRPC_STATUS = "grpc-status";
+const INTERNAL = "13";
+const INVALID_ARGUMENT = "3";
+/** More than any request may nest: what is too deep is judged, and named, where every other violation is. */
+const RECURSION_LIMIT = 1_000;
 
 type AnyRequest = IncomingMessage | Http2ServerRequest;
 type AnyResponse = ServerResponse | Http2ServerResponse;
@@ -57,7 +62,7 @@ export function createGrpcBinding(context: BindingContext, options: GrpcOptions 
 
   async function answer(request: AnyRequest, response: AnyResponse): Promise<void> {
     const type = request.headers["content-type"] ?? "";
-    const [path = ""] = (request.url ?? "").split("?", 1);
+    const path = pathOf(request.url ?? "");
     const handler = (/[/+]json\b/i.test(type) ? find.json : find.binary).get(path);
     if (handler === undefined) return answerUnknown(type, response);
     const values = createContextValues().set(hostRequest, {
@@ -71,7 +76,7 @@ export function createGrpcBinding(context: BindingContext, options: GrpcOptions 
       // Whoever stops reading a body that is too large must still be able to answer.
       body: request.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>,
     };
-    await universalResponseToNodeResponse(withReadableMessage(await handler(universal)), response);
+    await universalResponseToNodeResponse(mended(await handler(universal)), response);
   }
 
   return {
@@ -90,7 +95,11 @@ export function createGrpcBinding(context: BindingContext, options: GrpcOptions 
 }
 
 function createRouter({ maxBodyBytes }: BindingContext): ConnectRouter {
-  return createConnectRouter({ readMaxBytes: maxBodyBytes, acceptCompression: [compressionGzip] });
+  return createConnectRouter({
+    readMaxBytes: maxBodyBytes,
+    acceptCompression: [compressionGzip],
+    binaryOptions: { recursionLimit: RECURSION_LIMIT },
+  });
 }
 
 function byPath({ handlers }: ConnectRouter): ReadonlyMap<string, UniversalHandler> {
@@ -98,10 +107,10 @@ function byPath({ handlers }: ConnectRouter): ReadonlyMap<string, UniversalHandl
 }
 
 /**
- * Connect encodes more of a status message than gRPC asks for, and grpc-js decodes less than that: its users would read `%3A` for each
- * colon. So what is printable stays as it is.
+ * Mends two things of Connect's. It encodes more of a status message than gRPC asks for, and grpc-js decodes less than that: its users
+ * would read `%3A` for each colon. And it calls a request that is no protobuf an internal error, which others may take for ours.
  */
-function withReadableMessage(response: UniversalServerResponse): UniversalServerResponse {
+function mended(response: UniversalServerResponse): UniversalServerResponse {
   const { body, trailer } = response;
   if (body === undefined || trailer === undefined) return response;
   return { ...response, body: thenMend(body, trailer) };
@@ -109,18 +118,28 @@ function withReadableMessage(response: UniversalServerResponse): UniversalServer
 
 async function* thenMend(body: AsyncIterable<Uint8Array>, trailer: Headers): AsyncGenerator<Uint8Array> {
   yield* body;
-  const message = trailer.get(GRPC_MESSAGE); // is there by now
-  if (message !== null) trailer.set(GRPC_MESSAGE, encodeMessage(decodeURIComponent(message)));
+  const encoded = trailer.get(GRPC_MESSAGE); // is there by now
+  if (encoded === null) return;
+  const message = decodeURIComponent(encoded);
+  trailer.set(GRPC_MESSAGE, encodeMessage(message));
+  if (message.startsWith("parse binary: ") && trailer.get(GRPC_STATUS) === INTERNAL) {
+    trailer.set(GRPC_STATUS, INVALID_ARGUMENT);
+  }
 }
 
 function encodeMessage(message: string): string {
   return message.replace(/[^ -~]+|%/gu, encodeURIComponent);
 }
 
+/** Of a target in origin or absolute form. */
+function pathOf(target: string): string {
+  return target.replace(/^https?:\/\/[^/?]*/i, "").replace(/[?#].*$/, "");
+}
+
 /** "There is no such method", as the wire of that content type says it. */
 function answerUnknown(type: string, response: AnyResponse): void {
   const message = "There is no such method here";
-  const status = { "grpc-status": "12", [GRPC_MESSAGE]: message };
+  const status = { [GRPC_STATUS]: "12", [GRPC_MESSAGE]: message };
   if (type.startsWith("application/grpc-web")) {
     response.writeHead(200, { "content-type": type, ...status });
     response.end();
