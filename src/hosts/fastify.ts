@@ -1,18 +1,15 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { A2AError } from "../a2a/errors.js";
-import type { WireBinding, WireRequest, WireResponse } from "../bindings/binding.js";
-import { refusal } from "../bindings/http-json/status.js";
+import type { WireRequest, WireResponse } from "../bindings/binding.js";
+import { nothingHere, refusal } from "../bindings/http-json/status.js";
 import { refusalOf } from "../bindings/wire-error.js";
 import type { Logger } from "../runtime/logger.js";
 import type { Runtime } from "../runtime/runtime.js";
+import { basePathOf, locate, type MountedBindings } from "./binding-path.js";
 import { headersOf, isGone, splitTarget } from "./http.js";
 import { writeFrames } from "./write-frames.js";
 
-export interface BindingRoutesOptions {
-  readonly jsonRpc?: WireBinding | undefined;
-  readonly httpJson?: WireBinding | undefined;
-  /** The one base path: JSON-RPC at it, HTTP+JSON below it. Default `/a2a`. */
-  readonly path?: string | undefined;
+export interface BindingRoutesOptions extends MountedBindings {
   /** Largest request body, in bytes. */
   readonly maxBodyBytes: number;
   readonly runtime: Runtime;
@@ -27,46 +24,28 @@ export function addBindings(
   app: FastifyInstance,
   options: BindingRoutesOptions,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
-  const base = (options.path ?? "/a2a").replace(/\/+$/, "");
-  const binding = bindingByPath(base, options);
-
   async function answer(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-    const { path } = splitTarget(request.raw.url ?? "/");
-    const at = binding(path);
-    if (at === undefined)
-      return send(
-        reply,
-        refusal(new A2AError("METHOD_NOT_FOUND", "There is nothing at this path"), headersOf(request.raw)),
-      );
-    return send(reply, await at.handle(wireRequest(request, reply, path.slice(base.length) || "/")));
+    const located = locate(options, splitTarget(request.raw.url ?? "/").path);
+    if (located === undefined) return send(reply, nothingHere(headersOf(request.raw)));
+    return send(reply, await located.binding.handle(wireRequest(request, reply, located.path)));
   }
 
   app.register(async (scope) => {
     takeBodiesAsTheyAre(scope, options.maxBodyBytes);
     scope.setErrorHandler((error: FastifyError, request, reply) => {
-      const { path } = splitTarget(request.raw.url ?? "/");
+      const located = locate(options, splitTarget(request.raw.url ?? "/").path);
       const refused = refusalOfFastify(error, options);
       const headers = headersOf(request.raw);
       // Fastify would close at once, and the reset would overtake the answer while the caller still sends.
       reply.removeHeader("connection");
-      return send(reply, binding(path)?.refuse(refused, headers) ?? refusal(refused, headers));
+      return send(reply, located?.binding.refuse(refused, headers) ?? refusal(refused, headers));
     });
+    const base = basePathOf(options);
     if (options.jsonRpc !== undefined)
       for (const url of new Set([base || "/", `${base}/`])) scope.all(url, { exposeHeadRoute: false }, answer);
     if (options.httpJson !== undefined) scope.all(`${base}/*`, { exposeHeadRoute: false }, answer);
   });
   return answer;
-}
-
-/** JSON-RPC has the base path itself, with or without a slash; HTTP+JSON what is below. */
-function bindingByPath(
-  base: string,
-  { jsonRpc, httpJson }: BindingRoutesOptions,
-): (path: string) => WireBinding | undefined {
-  return (path) => {
-    if (path === base || path === `${base}/`) return jsonRpc;
-    return path.startsWith(`${base}/`) ? httpJson : undefined;
-  };
 }
 
 function wireRequest(request: FastifyRequest, reply: FastifyReply, path: string): WireRequest {

@@ -1,13 +1,14 @@
 import { setMaxListeners } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { SecureContextOptions } from "node:tls";
+import type { TlsOptions } from "node:tls";
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
 import { A2AError } from "../a2a/errors.js";
 import { refusal } from "../bindings/http-json/status.js";
-import { addCardRoutes, type CardRouteOptions } from "./card-route.js";
+import { addCardRoutes, addHealthRoutes } from "./card-route.js";
 import { addBindings, type BindingRoutesOptions, refusalOfFastify, send, takeBodiesAsTheyAre } from "./fastify.js";
 import { type AnyRequest, type AnyResponse, headersOf, splitTarget } from "./http.js";
 import { createOnePort, type OnePortOptions } from "./one-port.js";
+import { createPublicAnswers, type PublicAnswersOptions } from "./public-answers.js";
 
 /** A binding that speaks to the socket itself, on paths of its own: gRPC and its relatives. */
 export interface RpcMount {
@@ -15,13 +16,14 @@ export interface RpcMount {
   handle(request: AnyRequest, response: AnyResponse): void;
 }
 
-export interface HostOptions extends BindingRoutesOptions, CardRouteOptions, Omit<OnePortOptions, "onRequest" | "tls"> {
+export interface HostOptions
+  extends BindingRoutesOptions,
+    PublicAnswersOptions,
+    Omit<OnePortOptions, "onRequest" | "tls"> {
   readonly rpc?: RpcMount | undefined;
-  /** Whether the server can do its work (`/readyz`). Default: yes. */
-  ready?: (() => Promise<boolean>) | undefined;
   /** Aborted by `drain`; the bindings were given its signal. */
   readonly draining: AbortController;
-  readonly tls?: SecureContextOptions | undefined;
+  readonly tls?: TlsOptions | undefined;
   /** Whose `X-Forwarded-*` are believed: addresses or networks. Default: nobody's. */
   readonly trustedProxies?: readonly string[] | undefined;
   /** Mounts more routes: metrics, keys, a console. */
@@ -57,8 +59,9 @@ export async function createHost(options: HostOptions): Promise<Host> {
     refuse(refusalOfFastify(error, options), request, reply),
   );
   app.setNotFoundHandler(addBindings(app, options));
-  addCardRoutes(app, options);
-  addHealthRoutes(app, options);
+  const answers = createPublicAnswers(options);
+  addCardRoutes(app, answers);
+  addHealthRoutes(app, answers, options.draining.signal);
   options.routes?.(app);
   await app.ready();
 
@@ -81,27 +84,6 @@ export async function createHost(options: HostOptions): Promise<Host> {
     drain,
     close: () => drain(0),
   };
-}
-
-function addHealthRoutes(app: FastifyInstance, { ready, draining }: HostOptions): void {
-  const method = ["GET", "HEAD"];
-  app.route({ method, url: "/healthz", handler: (_request, reply) => sendStatus(reply, 200, "ok") });
-  app.route({
-    method,
-    url: "/readyz",
-    async handler(_request, reply) {
-      if (draining.signal.aborted) return sendStatus(reply, 503, "draining");
-      const isReady = ready === undefined || (await ready().catch(() => false));
-      return isReady ? sendStatus(reply, 200, "ready") : sendStatus(reply, 503, "not ready");
-    },
-  });
-}
-
-function sendStatus(reply: FastifyReply, code: number, status: string): FastifyReply {
-  return reply
-    .code(code)
-    .header("content-type", "application/json")
-    .send(Buffer.from(JSON.stringify({ status })));
 }
 
 function refuse(error: A2AError, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {

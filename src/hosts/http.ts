@@ -26,13 +26,18 @@ export function splitTarget(target: string): { readonly path: string; readonly q
   return { path: path === "" ? "/" : path, query: mark < 0 ? "" : rest.slice(mark + 1) };
 }
 
-/** The headers as they came. A name that came several times is one list; HTTP/2's pseudo headers aren't headers. */
+/** The headers as they came. A name that came several times is one list; HTTP/2's pseudo headers aren't headers. Never throws. */
 export function headersOf(request: AnyRequest): Headers {
   const headers = new Headers();
   const { rawHeaders } = request;
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
     const [name = "", value = ""] = rawHeaders.slice(at, at + 2);
-    if (!name.startsWith(":")) headers.append(name, value);
+    if (name.startsWith(":")) continue;
+    try {
+      headers.append(name, value);
+    } catch {
+      // What the parser lets through and the standard doesn't is of no use to anybody.
+    }
   }
   return headers;
 }

@@ -7,7 +7,7 @@ import {
   type ServerHttp2Session,
 } from "node:http2";
 import { type AddressInfo, createServer as createTcpServer, type Socket, type Server as TcpServer } from "node:net";
-import type { SecureContextOptions } from "node:tls";
+import type { TlsOptions } from "node:tls";
 import type { Runtime, Timer } from "../runtime/runtime.js";
 import { answerClientError } from "./client-error.js";
 import type { AnyRequest, AnyResponse } from "./http.js";
@@ -17,7 +17,7 @@ export interface OnePortOptions {
   readonly onRequest: (request: AnyRequest, response: AnyResponse) => void;
   readonly runtime: Runtime;
   /** Key, certificate and the like: then both versions are offered by ALPN. Default: clear text, told apart by the first bytes. */
-  readonly tls?: SecureContextOptions | undefined;
+  readonly tls?: TlsOptions | undefined;
   /** For the first bytes of a connection, a TLS handshake, and the settings of an HTTP/2 session. Default 10 000. */
   readonly openingTimeoutMs?: number | undefined;
   /** For the headers of an HTTP/1.1 request. Default 30 000. */
@@ -184,7 +184,7 @@ function handOver(socket: Socket, timer: Timer, http1: Server, http2: Http2Serve
 /** TLS: ALPN says the version; without it, HTTP/1.1. */
 function secureServer(
   { openingTimeoutMs = 10_000, headersTimeoutMs = 30_000, requestTimeoutMs = 300_000 }: OnePortOptions,
-  tls: SecureContextOptions,
+  tls: TlsOptions,
   onRequest: OnePortOptions["onRequest"],
   onSession: (session: ServerHttp2Session) => void,
 ): Listening {

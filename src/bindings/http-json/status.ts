@@ -1,5 +1,5 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { type A2AError, errorDetails, errorRow } from "../../a2a/errors.js";
+import { A2AError, errorDetails, errorRow } from "../../a2a/errors.js";
 import type { WireResponse } from "../binding.js";
 import { acceptedType } from "../media-type.js";
 import { errorHeaders } from "../wire-error.js";
@@ -49,4 +49,9 @@ export function refusal(error: A2AError, headers: Headers, challenges: readonly 
     },
     body: statusText(error),
   };
+}
+
+/** The answer at a path that is nobody's. */
+export function nothingHere(headers: Headers): WireResponse {
+  return refusal(new A2AError("METHOD_NOT_FOUND", "There is nothing at this path"), headers);
 }
