@@ -298,7 +298,7 @@ describe("whoever goes away", () => {
 });
 
 it("a server that drains ends streams at a frame, and takes no more calls", async () => {
-  const { client, draining } = await start();
+  const { client, draining, handler } = await start();
   const grpc = client();
   const stream = grpc.stream("sendStreamingMessage", saying("hold"));
   const reading = readAll(stream);
@@ -306,6 +306,7 @@ it("a server that drains ends streams at a frame, and takes no more calls", asyn
   draining.abort();
   const { messages, error } = await reading;
   expect(messages.length).toBeGreaterThan(0);
+  await eventually(() => handler.open.streams === 0 && handler.open.waits === 0);
   for (const refusal of [error, await failure(grpc.unary("getTask", getTask("a")))]) {
     expect((refusal as ServiceError).code).toBe(status.UNAVAILABLE);
     expect(detailsOf(refusal).info).toMatchObject({ reason: "DRAINING", domain: "nuncio" });

@@ -67,6 +67,7 @@ export function addOperations(
     const implementation = method.operation.streaming
       ? streamOf(context, service, method, flavour)
       : answerOf(context, service, method, flavour);
+    // Whether a method streams is data here; the router's types want to know it of each method by name.
     router.rpc(flavour.on(method.method), implementation as ServiceImpl<typeof service.service>[string]);
   }
 }
