@@ -48,7 +48,7 @@ export interface WireRequest {
 export interface WireResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: Uint8Array | string | AsyncIterable<string>;
+  readonly body: string | AsyncIterable<string>;
 }
 
 /** The server half of an HTTP binding. Neither function throws: what fails is an answer in the binding's own shape. */

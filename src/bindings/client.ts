@@ -5,6 +5,7 @@ import type { Handler } from "../a2a/handler.js";
 import type { Operation } from "../a2a/operation.js";
 import type { ProtocolVersion } from "../a2a/protocol-version.js";
 import { parseJson } from "./json.js";
+import { readBody } from "./read-body.js";
 import { EXTENSIONS_HEADER, RESUME_HEADER, VERSION_HEADER } from "./service-parameters.js";
 import { HttpAnswer, reasonOfStatus } from "./wire-error.js";
 
@@ -126,7 +127,14 @@ export async function readAnswer(
   { maxAnswerBytes = DEFAULT_MAX_ANSWER_BYTES, maxDepth = 100 }: WireClientOptions,
   call: Call,
 ): Promise<Answer> {
-  const bytes = await readBody(response, maxAnswerBytes, call);
+  const bytes = await readBody(response.body, maxAnswerBytes).catch((error: unknown) => {
+    call.signal?.throwIfAborted();
+    throw error;
+  });
+  if (bytes === undefined) {
+    const message = `The answer is larger than ${maxAnswerBytes} bytes`;
+    throw new A2AError("INVALID_AGENT_RESPONSE", message, { cause: new HttpAnswer(response) });
+  }
   const cause = new HttpAnswer(response, excerptOf(bytes));
   try {
     return { json: parseJson(bytes, maxDepth), cause };
@@ -157,34 +165,6 @@ export function invalidAnswer(what: string, cause: unknown): A2AError {
 /** Whether an answer is an event stream that has begun well. */
 export function isEventStream({ ok, headers }: Response): boolean {
   return ok && /^text\/event-stream\s*(;|$)/i.test(headers.get("content-type") ?? "");
-}
-
-/** Reads with a reader, for not every browser iterates a stream. */
-async function readBody(response: Response, maxBytes: number, call: Call): Promise<Uint8Array> {
-  const reader = response.body?.getReader();
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  try {
-    for (let step = await reader?.read(); step?.value !== undefined; step = await reader?.read()) {
-      length += step.value.length;
-      if (length > maxBytes)
-        throw new A2AError("INVALID_AGENT_RESPONSE", `The answer is larger than ${maxBytes} bytes`, {
-          cause: new HttpAnswer(response),
-        });
-      chunks.push(step.value);
-    }
-  } catch (error) {
-    reader?.cancel().catch(() => undefined);
-    call.signal?.throwIfAborted();
-    throw error;
-  }
-  const body = new Uint8Array(length);
-  let at = 0;
-  for (const chunk of chunks) {
-    body.set(chunk, at);
-    at += chunk.length;
-  }
-  return body;
 }
 
 function excerptOf(bytes: Uint8Array): string {

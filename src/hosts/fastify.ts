@@ -94,7 +94,6 @@ function goneSignal(reply: FastifyReply): AbortSignal {
 export async function send(reply: FastifyReply, { status, headers, body }: WireResponse): Promise<FastifyReply> {
   // As bytes: to a text Fastify would add a charset, which JSON's media types don't have.
   if (typeof body === "string") return reply.code(status).headers(headers).send(Buffer.from(body));
-  if (body instanceof Uint8Array) return reply.code(status).headers(headers).send(body);
   reply.hijack();
   reply.raw.statusCode = status;
   for (const [name, value] of Object.entries({ ...reply.getHeaders(), ...headers })) {
