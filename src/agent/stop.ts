@@ -4,6 +4,8 @@ import type { Logger } from "../runtime/logger.js";
 import type { Runtime, Timer } from "../runtime/runtime.js";
 
 const DEFAULT_INACTIVITY_MS = 600_000;
+/** A reason that costs no stack. */
+const OVER = "over";
 
 /** Why a run was told to stop; `signal.reason` is one. */
 export class RunStopped extends Error {
@@ -34,10 +36,10 @@ export interface Stop {
 }
 
 export function createStop(
-  context: { journal: Journal; runtime: Runtime; logger: Logger; lease: Lease; shutdown: AbortSignal; graceMs: number },
+  context: { journal: Journal; runtime: Runtime; logger: Logger; lease: Lease; stops: Set<() => void>; graceMs: number },
   { position, inactivityMs = DEFAULT_INACTIVITY_MS }: { position: number; inactivityMs: number | undefined },
 ): Stop {
-  const { journal, runtime, logger, lease, shutdown, graceMs } = context;
+  const { journal, runtime, logger, lease, stops, graceMs } = context;
   const controller = new AbortController();
   const watching = new AbortController();
   let grace: Timer | undefined;
@@ -53,17 +55,15 @@ export function createStop(
       lost = true;
       abandon();
     }
-    if (controller.signal.aborted) return;
-    controller.abort(reason);
-    // A canceled run that doesn't end is ended by whoever took the cancel; the others are ended here.
-    if (reason.why !== "canceled") grace = runtime.after(graceMs, abandon);
+    // A canceled run that doesn't end is ended by whoever took the cancel, unless there is less time; the others are ended here.
+    if (reason.why !== "canceled") grace ??= runtime.after(graceMs, abandon);
+    if (!controller.signal.aborted) controller.abort(reason);
   };
   const silence = (): Timer =>
     runtime.after(inactivityMs, () => now(new RunStopped("inactive", `Nothing was said for ${inactivityMs} ms`)));
   let inactive = silence();
   const onShutdown = (): void => now(new RunStopped("shutdown", "The server shuts down"));
-  if (shutdown.aborted) onShutdown();
-  shutdown.addEventListener("abort", onShutdown, { once: true });
+  stops.add(onShutdown);
   watch({ journal, lease, position, signal: watching.signal }, now).catch((err: unknown) =>
     logger.error({ err, taskId: lease.taskId }, "A run can't see whether it is canceled"),
   );
@@ -88,10 +88,10 @@ export function createStop(
       inactive = silence();
     },
     close() {
-      watching.abort();
+      watching.abort(OVER);
       inactive.cancel();
       grace?.cancel();
-      shutdown.removeEventListener("abort", onShutdown);
+      stops.delete(onShutdown);
     },
   };
 }

@@ -3,6 +3,7 @@ import { A2AError } from "../a2a/errors.js";
 import { isTerminal } from "../a2a/task-state.js";
 import { type CancelTaskRequest, Role, type Task, TaskState } from "../a2a/types.js";
 import type { AppendRequest, Head, Scope } from "../journal/journal.js";
+import type { Timer } from "../runtime/runtime.js";
 import type { Core } from "./core.js";
 import { DEFAULT_HISTORY, taskNotFound } from "./limits.js";
 import { viewOf } from "./view.js";
@@ -22,13 +23,14 @@ export async function cancelTask(core: Core, request: CancelTaskRequest, call: C
     switch (result.kind) {
       case "ok":
         if (head.holder !== undefined) {
-          forceAfterGrace(core, head);
+          const grace = forceAfterGrace(core, head);
           await untilState(core.journal, {
             taskId: head.taskId,
             position: result.position,
             isOver: isTerminal,
             signal: call.signal,
           });
+          grace.cancel();
         }
         return outcome(core, head.taskId, scope);
       case "not-found":
@@ -68,7 +70,7 @@ async function outcome(core: Core, taskId: string, scope: Scope): Promise<Task> 
 }
 
 /** Ends the task without its executor, who is fenced off, when the grace time is over. */
-function forceAfterGrace(core: Core, { taskId, contextId }: Head): void {
+function forceAfterGrace(core: Core, { taskId, contextId }: Head): Timer {
   const message = () => ({
     messageId: core.runtime.id(),
     taskId,
@@ -76,12 +78,13 @@ function forceAfterGrace(core: Core, { taskId, contextId }: Head): void {
     role: Role.AGENT,
     parts: [{ content: { case: "text" as const, value: "Canceled; the agent didn't confirm" } }],
   });
-  core.runtime.after(core.cancelGraceMs, () => {
+  return core.runtime.after(core.cancelGraceMs, () => {
     const canceled = {
       kind: { case: "statusUpdated" as const, value: { state: TaskState.CANCELED, message: message() } },
     };
-    core.journal
-      .append({ taskId, events: [canceled], fence: true, due: null })
-      .catch((cause: unknown) => core.logger.error({ err: cause, taskId }, "A canceled task could not be ended"));
+    core.journal.append({ taskId, events: [canceled], fence: true, due: null }).catch((cause: unknown) => {
+      if (cause instanceof A2AError && cause.reason === "DRAINING") return; // its run ended with the server
+      core.logger.error({ err: cause, taskId }, "A canceled task could not be ended");
+    });
   });
 }
