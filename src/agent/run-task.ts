@@ -22,8 +22,8 @@ export interface RunOptions {
   readonly logger: Logger;
   readonly lease: Lease;
   readonly agent: DefinedAgent;
-  /** Aborts, with a RunStopped, when the server shuts down. */
-  readonly shutdown: AbortSignal;
+  /** What to call when the server shuts down: each run adds its own. */
+  readonly stops: Set<() => void>;
   /** How long a run that was told to stop may take to end. */
   readonly graceMs: number;
 }
@@ -34,7 +34,6 @@ export async function runTask(options: RunOptions): Promise<void> {
   try {
     runtime.at("turn.start");
     const turn = await loadTurn(journal, lease, agent.name);
-    if (turn === undefined) return;
     await takeTurn(options, turn);
   } catch (err) {
     logger.error(

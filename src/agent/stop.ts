@@ -36,7 +36,14 @@ export interface Stop {
 }
 
 export function createStop(
-  context: { journal: Journal; runtime: Runtime; logger: Logger; lease: Lease; stops: Set<() => void>; graceMs: number },
+  context: {
+    journal: Journal;
+    runtime: Runtime;
+    logger: Logger;
+    lease: Lease;
+    stops: Set<() => void>;
+    graceMs: number;
+  },
   { position, inactivityMs = DEFAULT_INACTIVITY_MS }: { position: number; inactivityMs: number | undefined },
 ): Stop {
   const { journal, runtime, logger, lease, stops, graceMs } = context;

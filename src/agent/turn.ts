@@ -17,24 +17,15 @@ export interface Turn {
   readonly artifacts: readonly Artifact[];
   /** Of the input: messages after it are another turn's. */
   readonly inputPosition: number;
-  /** Of the newest entry that was read. */
-  readonly position: number;
 }
 
-/**
- * The turn of a lease: each message of a task is the input of one turn, in order. `undefined`: the task isn't there, or not as the
- * lease says; there is nothing to do.
- */
-export async function loadTurn(journal: Journal, lease: Lease, agentId: string): Promise<Turn | undefined> {
-  const head = await journal.head(lease.taskId, everyOwner);
-  if (head === undefined || head.epoch !== lease.epoch) return undefined;
+/** The turn of a lease: each message of a task is the input of one turn, in order. */
+export async function loadTurn(journal: Journal, lease: Lease, agentId: string): Promise<Turn> {
   const history: MessageView[] = [];
   let received: MessageReceived | undefined;
   let inputPosition = 0;
   let turns = 0;
-  let position = 0;
-  for await (const { event, position: at } of entries(journal, lease.taskId)) {
-    position = at;
+  for await (const { event, position: at } of entries(journal, lease)) {
     const { kind } = event;
     if (kind.case === "statusUpdated" && kind.value.message !== undefined && received === undefined)
       history.push(messageView(kind.value.message, { id: agentId }));
@@ -46,28 +37,31 @@ export async function loadTurn(journal: Journal, lease: Lease, agentId: string):
     inputPosition = at;
   }
   const input = history.at(-1);
-  if (received === undefined || input === undefined) return undefined;
+  if (received === undefined || input === undefined) throw new Error(`Turn ${lease.turn} has no message to work on`);
   return {
-    head,
+    head: lease.head,
     input,
     metadata: received.metadata ?? {},
     extensions: received.extensions,
     principal: principalOf(received.from),
     history,
-    artifacts: lease.turn === 1 ? [] : ((await journal.load(lease.taskId, everyOwner, position))?.task.artifacts ?? []),
+    artifacts: lease.turn === 1 ? [] : await artifactsAt(journal, lease.head),
     inputPosition,
-    position,
   };
 }
 
-async function* entries(journal: Journal, taskId: string): AsyncGenerator<StoredEvent, void, void> {
-  for (let after = 0; ; ) {
-    const page = await journal.read(taskId, after);
-    const last = page.at(-1);
-    if (last === undefined) return;
-    yield* page;
-    after = last.position;
+/** The log up to where the lease was taken. */
+async function* entries(journal: Journal, { head, appended }: Lease): AsyncGenerator<StoredEvent, void, void> {
+  if (appended[0]?.position === 1) return yield* appended;
+  for (let after = 0; after < head.position; ) {
+    const page = await journal.read(head.taskId, after);
+    yield* page.filter(({ position }) => position <= head.position);
+    after = page.at(-1)?.position ?? head.position;
   }
+}
+
+async function artifactsAt(journal: Journal, { taskId, position }: Head): Promise<readonly Artifact[]> {
+  return (await journal.load(taskId, everyOwner, position))?.task.artifacts ?? [];
 }
 
 function messageOf({ message }: MessageReceived): Message {

@@ -37,25 +37,23 @@ export function startWorker(options: WorkerOptions): Worker {
   const { maxRuns = 1_000, pollMs = 1_000, graceMs = 5_000 } = options;
   const { leases } = journal;
   const running = new Set<Promise<void>>();
-  const shutdown = new AbortController();
+  const stops = new Set<() => void>();
   let draining = false;
   let looking = false;
   let again = false;
   let poll: Timer | undefined;
 
   const run = (lease: Lease, agent: DefinedAgent): void => {
-    const done = runTask({ journal, runtime, logger, lease, agent, shutdown: shutdown.signal, graceMs }).finally(() => {
+    const done = runTask({ journal, runtime, logger, lease, agent, stops, graceMs }).finally(() => {
       running.delete(done);
       if (running.size === maxRuns - 1) look();
     });
     running.add(done);
   };
   const begin = (lease: Lease): void => {
-    agentOf(journal, agents, lease)
-      .then((agent) => run(lease, agent))
-      .catch((err: unknown) =>
-        logger.error({ err, taskId: lease.taskId }, "A task was taken that nobody here can work on"),
-      );
+    const agent = agentFor(agents, lease.head.agent);
+    if (agent !== undefined) return run(lease, agent);
+    logger.error({ taskId: lease.taskId, agent: lease.head.agent }, "A task was taken whose agent isn't served here");
   };
   const claim = async (): Promise<void> => {
     while (!draining && running.size < maxRuns) {
@@ -97,22 +95,18 @@ export function startWorker(options: WorkerOptions): Worker {
     async drain(deadlineMs) {
       draining = true;
       poll?.cancel();
-      const deadline = runtime.after(deadlineMs, () => shutdown.abort());
+      const deadline = runtime.after(deadlineMs, () => {
+        for (const stop of stops) stop();
+      });
       while (running.size > 0) await Promise.all(running);
       deadline.cancel();
     },
   };
 }
 
-async function agentOf(
-  journal: Journal,
-  agents: ReadonlyMap<string, DefinedAgent>,
-  lease: Lease,
-): Promise<DefinedAgent> {
-  const only = agents.size === 1 ? [...agents.values()][0] : undefined;
-  const agent = only ?? agents.get((await journal.head(lease.taskId, "every owner"))?.agent ?? "");
-  if (agent === undefined) throw new Error("Its agent isn't served here");
-  return agent;
+/** One that is served alone may have been called otherwise when the task began. */
+function agentFor(agents: ReadonlyMap<string, DefinedAgent>, name: string): DefinedAgent | undefined {
+  return agents.size === 1 ? [...agents.values()][0] : agents.get(name);
 }
 
 /** What a process was working on when it died can't go on: it ends, CANCELED if that was asked for, FAILED with the reason else. */

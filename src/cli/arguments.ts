@@ -17,16 +17,25 @@ export function readArguments<const O extends Options>(
   options: O,
   usage: string,
   positionals: { min: number; max: number },
-) {
+): Arguments<O> {
   const read = parse(args, options, usage);
   if (read.positionals.length < positionals.min || read.positionals.length > positionals.max)
     throw new UsageError(`Usage: ${usage}`);
   return read;
 }
 
-function parse<const O extends Options>(args: readonly string[], options: O, usage: string) {
+/** What an option's declaration says of its value. */
+type Value<T> = T extends { type: "boolean" } ? boolean : T extends { multiple: true } ? string[] : string;
+
+export interface Arguments<O extends Options> {
+  readonly values: { readonly [K in keyof O]?: Value<O[K]> };
+  readonly positionals: readonly string[];
+}
+
+function parse<const O extends Options>(args: readonly string[], options: O, usage: string): Arguments<O> {
   try {
-    return parseArgs({ args: [...args], options, allowPositionals: true, strict: true });
+    const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true, strict: true });
+    return { values: values as Arguments<O>["values"], positionals }; // parseArgs keeps to the declarations
   } catch (error) {
     const first = error instanceof Error ? (error.message.split(/[.\n]/)[0] ?? "") : String(error);
     throw new UsageError(`${first}. Usage: ${usage}`);

@@ -56,7 +56,7 @@ export const CallError: { [Symbol.hasInstance](value: unknown): value is CallErr
 };
 
 /** What is known when a call fails: a refusal was judged before anything was done, all else may have happened. */
-const ACTED: ReadonlySet<string> = new Set(["INTERNAL", "INVALID_AGENT_RESPONSE"]);
+const ACTED: ReadonlySet<string> = new Set(["INTERNAL", "INVALID_AGENT_RESPONSE", "UNAVAILABLE"]);
 /** Of `fetch` and sockets, when the connection never came about. */
 const NEVER_CONNECTED: ReadonlySet<string> = new Set([
   "ECONNREFUSED",

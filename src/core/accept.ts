@@ -169,18 +169,24 @@ function received(
   contextId: string,
 ): AppendRequest["events"][number] {
   const { id, tenant, scopes, claims } = call.principal ?? anonymous;
-  const known = new Set(core.responder.card().capabilities?.extensions.map(({ uri }) => uri));
   return {
     kind: {
       case: "messageReceived",
       value: {
         message: create(MessageSchema, { ...message, taskId, contextId }),
         ...(request.metadata === undefined ? {} : { metadata: request.metadata }),
-        extensions: (call.extensions ?? []).filter((uri) => known.has(uri)),
+        extensions: activated(core, call),
         from: { id, tenant: tenant ?? "", scopes: [...(scopes ?? [])], ...(claims === undefined ? {} : { claims }) },
       },
     },
   };
+}
+
+/** Those of the extensions that the caller names which the agent has; others are ignored. */
+function activated(core: Core, { extensions = [] }: Call): string[] {
+  if (extensions.length === 0) return [];
+  const known = core.responder.card().capabilities?.extensions ?? [];
+  return extensions.filter((uri) => known.some((one) => one.uri === uri));
 }
 
 /** What a message came to: itself, or what the first one of a repeat did. */

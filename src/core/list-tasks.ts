@@ -11,7 +11,7 @@ import {
   TaskSchema,
   TaskState,
 } from "../a2a/types.js";
-import type { Head } from "../journal/journal.js";
+import { everyOwner, type Head } from "../journal/journal.js";
 import type { Core } from "./core.js";
 import {
   assertHistoryLength,
@@ -41,7 +41,7 @@ export async function listTasks(core: Core, request: ListTasksRequest, call: Cal
   let bytes = 0;
   let last: Head | undefined;
   for (const head of page.heads) {
-    const loaded = await core.journal.load(head.taskId, scope, head.position);
+    const loaded = await core.journal.load(head.taskId, everyOwner, head.position);
     if (loaded === undefined) continue; // erased since
     const task = listed(loaded.task, request);
     bytes += toBinary(TaskSchema, task).length;

@@ -43,11 +43,11 @@ export function taskFrame({ task, position }: LoadedTask, history: number): Stre
  */
 export async function* eventsAfter(
   core: Core,
-  { head, position }: LoadedTask,
+  { task: { id: taskId, contextId }, position }: LoadedTask,
   { closes, signal }: { closes: TaskState | undefined; signal: AbortSignal | undefined },
 ): AsyncGenerator<StreamResponse, void, void> {
-  for await (const stored of core.journal.follow(head.taskId, position, signal)) {
-    const response = toStreamResponse(stored, head);
+  for await (const stored of core.journal.follow(taskId, position, signal)) {
+    const response = toStreamResponse(stored, { taskId, contextId });
     if (response === undefined) continue;
     core.runtime.at("stream.frame");
     yield at(stored.position, response);

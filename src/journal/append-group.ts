@@ -144,7 +144,8 @@ export function advance(
     ...holding(request, old, instance, lease, isTerminal(state)),
   };
   const { position, epoch, holder } = head;
-  return { result: { kind: "ok", position, first: old.position + 1, epoch, holder, lease }, entries, head };
+  const taken = lease && { ...lease, head, appended: entries.map(({ stored }) => stored) };
+  return { result: { kind: "ok", position, first: old.position + 1, epoch, holder, lease: taken }, entries, head };
 }
 
 function begin({ taskId, create }: AppendRequest, now: number): StoredHead {
@@ -173,7 +174,9 @@ function begin({ taskId, create }: AppendRequest, now: number): StoredHead {
 }
 
 /** A turn that was taken from its holder goes on in another attempt; otherwise the next one begins. */
-function nextLease({ taskId, fence }: AppendRequest, old: StoredHead): Lease {
+type NextLease = Omit<Lease, "head" | "appended">;
+
+function nextLease({ taskId, fence }: AppendRequest, old: StoredHead): NextLease {
   const goesOn = fence === true && old.holder !== undefined;
   const epoch = old.epoch + (fence ? 2 : 1);
   return { taskId, epoch, turn: goesOn ? old.turn : old.turn + 1, attempt: goesOn ? old.attempt + 1 : 1 };
@@ -183,7 +186,7 @@ function holding(
   request: AppendRequest,
   old: StoredHead,
   instance: string,
-  lease: Lease | undefined,
+  lease: NextLease | undefined,
   ended: boolean,
 ): Pick<StoredHead, "epoch" | "holder" | "dueAt" | "turn" | "attempt"> {
   const { turn, attempt, epoch } = lease ?? { ...old, epoch: old.epoch + (request.fence ? 1 : 0) };

@@ -59,11 +59,17 @@ export class Tails {
     };
   }
 
-  /** This process has committed these entries of a task. */
-  offer(taskId: string, entries: readonly Entry[]): void {
-    const tail = this.#tails.get(taskId);
+  /**
+   * This process has committed these entries of a task. One that is worked on here (`held`) will be followed: its tail is begun with
+   * them, so that whoever comes finds them without a read.
+   */
+  offer(taskId: string, entries: readonly Entry[], held = false): void {
     const newest = entries.at(-1);
+    const known = this.#tails.get(taskId);
+    if (known?.cursors.size === 0 && !held) this.#tails.delete(taskId);
+    const tail = known ?? (held && !this.#closed ? this.#begin(taskId) : undefined);
     if (tail === undefined || newest === undefined) return;
+    tail.held = held;
     try {
       this.#options.runtime.at("wake");
     } catch (error) {
@@ -95,7 +101,8 @@ export class Tails {
       // Registered first, then read: what is committed in between is in one or the other.
       this.#options.runtime.at("follow.armed");
       let next = after + 1;
-      let mustRead = true;
+      // What is worked on here is written here, but for a message now and then: that may wait for the poll.
+      let mustRead = !tail.held || tail.last < after;
       while (!over()) {
         const found = tail.at(next);
         if (typeof found === "object") {
@@ -138,9 +145,14 @@ export class Tails {
   }
 
   #join(taskId: string, cursor: Cursor): Tail {
-    const tail = this.#tails.get(taskId) ?? new Tail({ entries: this.#options.ringSize, bytes: RING_BYTES });
-    this.#tails.set(taskId, tail);
+    const tail = this.#tails.get(taskId) ?? this.#begin(taskId);
     tail.cursors.add(cursor);
+    return tail;
+  }
+
+  #begin(taskId: string): Tail {
+    const tail = new Tail({ entries: this.#options.ringSize, bytes: RING_BYTES });
+    this.#tails.set(taskId, tail);
     this.#armPoll();
     return tail;
   }

@@ -54,6 +54,10 @@ export interface Lease {
   readonly epoch: number;
   readonly turn: number;
   readonly attempt: number;
+  /** As the append that took it left it. */
+  readonly head: Head;
+  /** The entries of that append, TurnStarted last: of a new task, its whole log. */
+  readonly appended: readonly StoredEvent[];
 }
 
 /**
@@ -151,7 +155,6 @@ export interface ListPage {
 
 /** A task at a position. Never mutate it: readers share it. */
 export interface LoadedTask {
-  readonly head: Head;
   readonly task: Task;
   /** Of the newest entry that is folded in. */
   readonly position: number;

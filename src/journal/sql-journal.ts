@@ -15,7 +15,16 @@ import type { JournalDatabase } from "./dialect.js";
 import { FoldCache } from "./fold-cache.js";
 import { Tails } from "./follow.js";
 import { Instance } from "./instance.js";
-import type { AppendRequest, AppendResult, Head, Journal, Leases, LoadedTask, Reader } from "./journal.js";
+import {
+  type AppendRequest,
+  type AppendResult,
+  everyOwner,
+  type Head,
+  type Journal,
+  type Leases,
+  type LoadedTask,
+  type Reader,
+} from "./journal.js";
 import { createLeases } from "./leases.js";
 import { listTasks } from "./list-tasks.js";
 import { loadTask, readEntries } from "./load-task.js";
@@ -106,10 +115,14 @@ class SqlJournal implements Journal {
   }
 
   async load(taskId: string, reader: Reader, position?: number): Promise<LoadedTask | undefined> {
+    if (reader === everyOwner && position !== undefined) {
+      const { task, at } = this.#cache.get(taskId, position) ?? {};
+      if (task !== undefined && at === position) return { task, position }; // a log's prefix never changes
+    }
     const head = await this.head(taskId, reader);
     const at = Math.min(position ?? Number.POSITIVE_INFINITY, head?.position ?? 0);
     if (head === undefined || at < 1) return undefined;
-    return { head, task: await loadTask(this.#database.kysely, this.#cache, taskId, at), position: at };
+    return { task: await loadTask(this.#database.kysely, this.#cache, taskId, at), position: at };
   }
 
   read(taskId: string, after: number, limit = READ_LIMIT) {
@@ -194,7 +207,7 @@ class SqlJournal implements Journal {
     if (head === undefined) return;
     const stored = entries.map((entry) => entry.stored);
     this.#cache.add(head.taskId, stored);
-    this.#tails.offer(head.taskId, stored);
+    this.#tails.offer(head.taskId, stored, head.holder === this.instance);
     const { holder, dueAt } = head;
     if (holder === undefined && dueAt !== undefined && dueAt <= this.#options.runtime.now())
       this.#tell(this.leases.onDue);

@@ -13,6 +13,8 @@ export interface Cursor {
  */
 export class Tail {
   readonly cursors = new Set<Cursor>();
+  /** The task is worked on in this process. */
+  held = false;
   readonly #limits: { readonly entries: number; readonly bytes: number };
   #ring: Entry[] = [];
   #bytes = 0;

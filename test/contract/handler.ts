@@ -490,7 +490,6 @@ export function handlerContract(name: string, open: () => Promise<Subject>): voi
         const card = await ann.getExtendedAgentCard(create(GetExtendedAgentCardRequestSchema), call);
         expect(card.description).toBe("Extended for ann");
       });
-
     });
   });
 }

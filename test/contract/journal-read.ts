@@ -45,12 +45,11 @@ export function readContract(open: OpenJournal): void {
       },
     );
 
-    test("the head that comes with it is the newest, and says what the task says", async () => {
+    test("the newest task is where its head says", async () => {
       const journal = await open();
       const taskId = await longTask(journal);
-      const loaded = await journal.load(taskId, ada, 3);
-      expect(loaded?.head).toEqual(await journal.head(taskId, ada));
-      const { head, task, position } = (await journal.load(taskId, ada)) ?? {};
+      const head = await journal.head(taskId, ada);
+      const { task, position } = (await journal.load(taskId, ada)) ?? {};
       expect(position).toBe(head?.position);
       expect(task?.status?.state).toBe(head?.state);
       expect(Number(task?.status?.timestamp?.seconds)).toBe(Math.floor((head?.statusAt ?? 0) / 1_000));

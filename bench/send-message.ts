@@ -1,0 +1,103 @@
+// Blocking SendMessage over JSON-RPC, side by side: each server in a process of its own, rounds alternating, no forced gc.
+// Usage: npm run bench -- [--rounds 5] [--seconds 4] [--connections 16]
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import autocannon from "autocannon";
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: "string", default: "5" },
+    seconds: { type: "string", default: "4" },
+    connections: { type: "string", default: "16" },
+  },
+});
+const [rounds, seconds, connections] = [values.rounds, values.seconds, values.connections].map(Number) as [
+  number,
+  number,
+  number,
+];
+
+interface Contender {
+  readonly name: string;
+  readonly url: string;
+  readonly child: ChildProcess;
+  readonly perSecond: number[];
+}
+
+async function start(name: string, file: string): Promise<Contender> {
+  const child = fork(fileURLToPath(new URL(file, import.meta.url)), {
+    execArgv: ["--import", "tsx"],
+    stdio: ["ignore", "inherit", "inherit", "ipc"],
+  });
+  const [{ url }] = (await once(child, "message")) as [{ url: string }];
+  await assertEchoes(name, url);
+  return { name, url, child, perSecond: [] };
+}
+
+const body = (id: string) =>
+  JSON.stringify({
+    jsonrpc: "2.0",
+    id: 1,
+    method: "SendMessage",
+    params: { message: { messageId: id, role: "ROLE_USER", parts: [{ text: "hello" }] } },
+  });
+const headers = { "content-type": "application/json", "a2a-version": "1.0" };
+
+/** A server that answers with errors would win every race. */
+async function assertEchoes(name: string, url: string): Promise<void> {
+  const answer = await (await fetch(url, { method: "POST", headers, body: body("first") })).text();
+  if (!answer.includes("TASK_STATE_COMPLETED") || !answer.includes("hello"))
+    throw new Error(`${name} doesn't echo: ${answer}`);
+}
+
+let sent = 0;
+
+async function measure({ name, url }: Contender, duration: number): Promise<number> {
+  const setupRequest = (request: autocannon.Request): autocannon.Request => ({ ...request, body: body(`m-${++sent}`) });
+  const result = await autocannon({
+    url,
+    connections,
+    duration,
+    requests: [{ method: "POST", headers, setupRequest }],
+  });
+  if (result.non2xx > 0 || result.errors > 0 || result.requests.total === 0)
+    throw new Error(`${name}: ${result.non2xx} refusals, ${result.errors} errors`);
+  return result.requests.total / result.duration;
+}
+
+async function residentMb({ child }: Contender): Promise<number> {
+  child.send("memory");
+  const [{ rss }] = (await once(child, "message")) as [{ rss: number }];
+  return Math.round(rss / 1024 / 1024);
+}
+
+const median = (all: readonly number[]) => [...all].sort((a, b) => a - b)[Math.floor(all.length / 2)] ?? 0;
+
+const contenders = [
+  await start("nuncio, SQLite, FULL", "./servers/nuncio.js"),
+  await start("@a2a-js/sdk, in memory", "./servers/a2a-js.js"),
+];
+try {
+  for (const one of contenders) await measure(one, 6);
+  for (let round = 0; round < rounds; round++) {
+    for (const one of contenders) {
+      await measure(one, 2);
+      one.perSecond.push(await measure(one, seconds));
+    }
+  }
+  for (const one of contenders) {
+    const all = one.perSecond.map(Math.round);
+    console.log(
+      `${one.name.padEnd(24)} median ${String(Math.round(median(all))).padStart(6)}/s  (${all.join(", ")})  ${await residentMb(one)} MB`,
+    );
+  }
+  const [ours, theirs] = contenders;
+  const ratios = (ours?.perSecond ?? []).map((value, round) => value / (theirs?.perSecond[round] ?? Number.NaN));
+  console.log(
+    `ratio                    median ${median(ratios).toFixed(2)}  (${ratios.map((ratio) => ratio.toFixed(2)).join(", ")})`,
+  );
+} finally {
+  for (const { child } of contenders) child.kill();
+}
