@@ -3,7 +3,6 @@ import {
   CancelTaskRequest,
   GetTaskRequest,
   ListTasksRequest,
-  SendMessageRequest,
   StreamResponse,
   SubscribeToTaskRequest,
   Task,
@@ -12,21 +11,18 @@ import type { Client, TransportFactory } from "@a2a-js/sdk/client";
 import {
   A2AError,
   ContentTypeNotSupportedError,
-  isJsonRpcError,
-  isRestError,
   PushNotificationNotSupportedError,
   RequestMalformedError,
   TaskNotCancelableError,
   TaskNotFoundError,
   UnsupportedOperationError,
 } from "@a2a-js/sdk/errors";
-import { isGrpcError } from "@a2a-js/sdk/errors/grpc";
 import { type Server, serve } from "nuncio";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { silentLogger } from "../../src/runtime/logger.js";
 import { gate, scripted } from "../support/scripted-agent.js";
 import { byHeader, extended } from "../support/serving.js";
-import { sdkClient, transports } from "./support/sdk-client.js";
+import { collect, isMalformed, type Json, request, sdkClient, transports } from "./support/sdk-client.js";
 
 describe.each(transports)("a client of @a2a-js/sdk over %s", (name, transport) => {
   let server: Server;
@@ -46,8 +42,6 @@ describe.each(transports)("a client of @a2a-js/sdk over %s", (name, transport) =
   afterAll(() => server.close());
   behaves(name, () => ({ server, client, transport }));
 });
-
-type Json = Record<string, unknown>;
 
 function behaves(name: string, given: () => { server: Server; client: Client; transport: TransportFactory }): void {
   const id = (what: string): string => `${what}-${name}`;
@@ -303,22 +297,4 @@ function behaves(name: string, given: () => { server: Server; client: Client; tr
     await failed;
     gate(id("given up")).open();
   });
-}
-
-function isMalformed(error: unknown): boolean {
-  if (isJsonRpcError(error)) return error.envelopeCode === -32602;
-  if (isRestError(error)) return error.statusCode === 400;
-  return isGrpcError(error) && error.status === 3;
-}
-
-function request(content: string | Json[], more: Json = {}, configuration: Json = {}): SendMessageRequest {
-  const parts = typeof content === "string" ? [{ text: content }] : content;
-  const message = { messageId: randomUUID(), role: "ROLE_USER", parts, ...more };
-  return SendMessageRequest.fromJSON({ message, configuration });
-}
-
-async function collect(stream: AsyncIterable<StreamResponse>): Promise<Json[]> {
-  const events: Json[] = [];
-  for await (const event of stream) events.push(StreamResponse.toJSON(event) as Json);
-  return events;
 }

@@ -1,7 +1,9 @@
 import { randomUUID } from "node:crypto";
+import { create } from "@bufbuild/protobuf";
 import { type BindingName, CallError, connect, type Peer, TaskState } from "nuncio/client";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { partsOf } from "../../src/a2a/content.js";
+import { TaskPushNotificationConfigSchema } from "../../src/a2a/types.js";
 import { type SdkServer, startSdkServer } from "./support/sdk-server.js";
 
 const bindings: readonly BindingName[] = ["jsonrpc", "http-json", "grpc"];
@@ -147,15 +149,25 @@ describe.each(bindings)("our client of an @a2a-js/sdk server over %s", (binding)
       ["cancel what is done", () => peer.cancel(done), "TASK_NOT_CANCELABLE"],
       ["answer what is done", () => peer.send("x", { taskId: done }), "UNSUPPORTED_OPERATION"],
       ["subscribe to what is done", () => all(peer.subscribe(done)), "UNSUPPORTED_OPERATION"],
+      ["too large a page", () => all(peer.list({ pageSize: 101 })), "INVALID_PARAMS"],
+      [
+        "push",
+        () =>
+          peer.handler.createTaskPushNotificationConfig(
+            create(TaskPushNotificationConfigSchema, { taskId: done, url: "https://example.org/" }),
+            {},
+          ),
+        "PUSH_NOTIFICATION_NOT_SUPPORTED",
+      ],
       ["extended card", () => peer.extendedCard(), "UNSUPPORTED_OPERATION"],
     ];
     const seen: unknown[] = [];
     for (const [what, act] of cases) {
       const error = await act().then(
         () => ({ reason: "none", outcome: "none" }),
-        (cause: { reason: string; outcome: string }) => cause,
+        (cause: { reason: string; outcome?: string }) => cause,
       );
-      seen.push([what, error.reason, error.outcome]);
+      seen.push([what, error.reason, error.outcome ?? "not-sent"]);
     }
     expect(seen).toEqual(cases.map(([what, , reason]) => [what, reason, "not-sent"]));
   });

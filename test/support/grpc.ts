@@ -1,6 +1,8 @@
 import { type DescService, fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
 import {
+  type ChannelCredentials,
   type ClientDuplexStream,
+  type ClientOptions,
   type ClientReadableStream,
   type ClientUnaryCall,
   credentials,
@@ -100,7 +102,7 @@ export interface GenericClient {
     metadata?: Metadata,
     options?: object,
   ) => ClientReadableStream<Message>;
-  readonly duplex: (method: string) => ClientDuplexStream<Message, Message>;
+  readonly duplex: (method: string, metadata?: Metadata) => ClientDuplexStream<Message, Message>;
   close(): void;
 }
 
@@ -123,9 +125,14 @@ export function serviceDefinition(service: DescService = A2AService): ServiceDef
   );
 }
 
-function genericClient(address: string, service: DescService): GenericClient {
+/** A foreign client of whatever listens there. */
+export function genericClient(
+  address: string,
+  service: DescService = A2AService,
+  channel: { credentials?: ChannelCredentials; options?: ClientOptions } = {},
+): GenericClient {
   const Client = makeGenericClientConstructor(serviceDefinition(service), service.typeName);
-  const client = new Client(address, credentials.createInsecure());
+  const client = new Client(address, channel.credentials ?? credentials.createInsecure(), channel.options);
   const method = (name: string) => (client[name] as (...args: unknown[]) => unknown).bind(client);
   const given = (args: readonly unknown[]) => args.filter((argument) => argument !== undefined);
   return {
@@ -137,7 +144,7 @@ function genericClient(address: string, service: DescService): GenericClient {
       }),
     stream: (name, request, metadata, options) =>
       method(name)(request, ...given([metadata, options])) as ClientReadableStream<Message>,
-    duplex: (name) => method(name)() as ClientDuplexStream<Message, Message>,
+    duplex: (name, metadata) => method(name)(...given([metadata])) as ClientDuplexStream<Message, Message>,
     close: () => client.close(),
   };
 }
