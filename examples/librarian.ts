@@ -4,7 +4,7 @@ import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { agent } from "nuncio";
 
-const FOLDER = process.env["LIBRARY"] ?? fileURLToPath(new URL("../docs", import.meta.url));
+const FOLDER = process.env.LIBRARY ?? fileURLToPath(new URL("../docs", import.meta.url));
 const BEST = 3;
 
 interface Passage {

@@ -4,7 +4,11 @@ import { spawnSync } from "node:child_process";
 const steps = [
   ["lint, format, boundaries", "biome", ["ci", "."]],
   ["types", "tsc", []],
-  ["generated code is fresh, contract is compatible", "vitest", ["run", "test/generate.test.ts", "test/contract-image.test.ts"]],
+  [
+    "generated code is fresh, contract is compatible",
+    "vitest",
+    ["run", "test/generate.test.ts", "test/contract-image.test.ts"],
+  ],
   ["build", "npm", ["run", "--silent", "build"]],
   ["package", "publint", ["--strict"]],
   ["package's types", "attw", ["--pack", ".", "--profile", "esm-only"]],
@@ -15,5 +19,7 @@ const failed = steps.filter(([what, command, args]) => {
   if (status !== 0) process.stderr.write(`\n✗ ${what}\n\n`);
   return status !== 0;
 });
-process.stderr.write(failed.length === 0 ? "check: clean\n" : `check: ${failed.map(([what]) => what).join("; ")} failed\n`);
+process.stderr.write(
+  failed.length === 0 ? "check: clean\n" : `check: ${failed.map(([what]) => what).join("; ")} failed\n`,
+);
 process.exitCode = failed.length === 0 ? 0 : 1;

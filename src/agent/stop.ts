@@ -1,11 +1,9 @@
 import { isTerminal } from "../a2a/task-state.js";
-import type { Journal, Lease } from "../journal/journal.js";
+import type { Journal, Lease, StoredEvent } from "../journal/journal.js";
 import type { Logger } from "../runtime/logger.js";
 import type { Runtime, Timer } from "../runtime/runtime.js";
 
 const DEFAULT_INACTIVITY_MS = 600_000;
-/** A reason that costs no stack. */
-const OVER = "over";
 
 /** Why a run was told to stop; `signal.reason` is one. */
 export class RunStopped extends Error {
@@ -48,7 +46,7 @@ export function createStop(
 ): Stop {
   const { journal, runtime, logger, lease, stops, graceMs } = context;
   const controller = new AbortController();
-  const watching = new AbortController();
+  const watching = journal.follow(lease.taskId, position)[Symbol.asyncIterator]();
   let grace: Timer | undefined;
   let lost = false;
   let abandoned = false;
@@ -71,7 +69,7 @@ export function createStop(
   let inactive = silence();
   const onShutdown = (): void => now(new RunStopped("shutdown", "The server shuts down"));
   stops.add(onShutdown);
-  watch({ journal, lease, position, signal: watching.signal }, now).catch((err: unknown) =>
+  watch(watching, lease, now).catch((err: unknown) =>
     logger.error({ err, taskId: lease.taskId }, "A run can't see whether it is canceled"),
   );
 
@@ -95,7 +93,7 @@ export function createStop(
       inactive = silence();
     },
     close() {
-      watching.abort(OVER);
+      watching.return?.().catch(() => undefined); // nothing is parked behind it
       inactive.cancel();
       grace?.cancel();
       stops.delete(onShutdown);
@@ -103,15 +101,16 @@ export function createStop(
   };
 }
 
-/** Follows the task for what others append: a cancel, or its end. */
+/** Reads on in the log for what others append: a cancel, or the end. */
 async function watch(
-  { journal, lease, position, signal }: { journal: Journal; lease: Lease; position: number; signal: AbortSignal },
+  entries: AsyncIterator<StoredEvent>,
+  { epoch }: Lease,
   stop: (reason: RunStopped) => void,
 ): Promise<void> {
-  for await (const { event } of journal.follow(lease.taskId, position, signal)) {
-    const { kind, epoch } = event;
-    if (kind.case === "cancelRequested") stop(new RunStopped("canceled", "The task was canceled"));
-    if (kind.case === "statusUpdated" && isTerminal(kind.value.state) && epoch !== lease.epoch) {
+  for (let step = await entries.next(); !step.done; step = await entries.next()) {
+    const { event } = step.value;
+    if (event.kind.case === "cancelRequested") stop(new RunStopped("canceled", "The task was canceled"));
+    if (event.kind.case === "statusUpdated" && isTerminal(event.kind.value.state) && event.epoch !== epoch) {
       stop(new RunStopped("lost", "The task was ended by somebody else"));
     }
   }

@@ -52,8 +52,9 @@ export function startWorker(options: WorkerOptions): Worker {
   };
   const begin = (lease: Lease): void => {
     const agent = agentFor(agents, lease.head.agent);
-    if (agent !== undefined) return run(lease, agent);
-    logger.error({ taskId: lease.taskId, agent: lease.head.agent }, "A task was taken whose agent isn't served here");
+    if (agent !== undefined) run(lease, agent);
+    else
+      logger.error({ taskId: lease.taskId, agent: lease.head.agent }, "A task was taken whose agent isn't served here");
   };
   const claim = async (): Promise<void> => {
     while (!draining && running.size < maxRuns) {

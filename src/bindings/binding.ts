@@ -69,7 +69,9 @@ export function callOf(
   return {
     principal,
     tenant: tenant === "" ? undefined : tenant,
-    parameters: parameters.all,
+    get parameters() {
+      return parameters.all;
+    },
     extensions: parameters.extensions,
     after: parameters.after,
     signal,

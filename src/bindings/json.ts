@@ -7,6 +7,8 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
 /**
  * Reads JSON from its bytes. `__proto__` and the like are keys as any other.
  *
@@ -15,7 +17,7 @@ const CLOSE_BRACE = 0x7d;
 export function parseJson(bytes: Uint8Array, maxDepth: number): unknown {
   let text: string;
   try {
-    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    text = utf8.decode(bytes);
   } catch (cause) {
     throw new A2AError("PARSE_ERROR", undefined, { cause });
   }

@@ -17,12 +17,13 @@ export interface ServiceParameters {
 
 /** Reads what goes beside the request: `A2A-*`, and `Last-Event-ID`. A header that came several times counts as one list. */
 export function readServiceParameters(headers: Headers): ServiceParameters {
-  const all: Record<string, string> = {};
-  for (const [name, value] of headers) if (name.startsWith("a2a-")) all[name] = value;
   return {
     extensions: [...new Set(listOf(headers.get(EXTENSIONS_HEADER)))],
     after: headers.get(RESUME_HEADER) || undefined,
-    all,
+    // Walking the headers sorts them, and hardly anybody asks.
+    get all() {
+      return Object.fromEntries([...headers].filter(([name]) => name.startsWith("a2a-")));
+    },
   };
 }
 
@@ -36,6 +37,8 @@ export function negotiateVersion(
   query: URLSearchParams,
   versions: readonly ProtocolVersion[],
 ): ProtocolVersion {
+  const plain = query.size === 0 ? versions.find(({ id }) => id === headers.get(VERSION_HEADER)) : undefined;
+  if (plain !== undefined) return plain;
   const asked = [...listOf(headers.get(VERSION_HEADER)), ...versionsOf(query)];
   const distinct = [...new Set(asked.map(majorMinor))];
   if (distinct.length > 1) {

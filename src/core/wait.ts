@@ -1,6 +1,5 @@
 import type { Task, TaskState } from "../a2a/types.js";
 import { everyOwner, type Journal, type LoadedTask } from "../journal/journal.js";
-import { evolve } from "../journal/projection.js";
 
 /**
  * The task as of the first entry after `position` that brings it into a state in which the wait is over (§3.2.2).
@@ -11,12 +10,9 @@ export async function untilState(
   wanted: { taskId: string; position: number; isOver: (state: TaskState) => boolean; signal: AbortSignal | undefined },
 ): Promise<Task> {
   const { taskId, position, isOver, signal } = wanted;
-  const loaded = await loadAt(journal, taskId, position);
-  let { task } = loaded;
-  for await (const stored of journal.follow(taskId, loaded.position, signal)) {
-    task = evolve(task, stored);
-    const { kind } = stored.event;
-    if (kind.case === "statusUpdated" && isOver(kind.value.state)) return task;
+  for await (const { position: at, event } of journal.follow(taskId, position, signal)) {
+    if (event.kind.case !== "statusUpdated" || !isOver(event.kind.value.state)) continue;
+    return (await loadAt(journal, taskId, at)).task;
   }
   throw signal?.reason ?? new Error("The journal was closed while a call waited for its task");
 }

@@ -60,7 +60,10 @@ function wireRequest(request: FastifyRequest, reply: FastifyReply, path: string)
     body: request.body instanceof Uint8Array ? request.body : new Uint8Array(),
     auth: {
       headers,
-      url: urlOf(request, query === "" ? whole : `${whole}?${query}`),
+      // Only an authenticator looks.
+      get url() {
+        return urlOf(request, query === "" ? whole : `${whole}?${query}`);
+      },
       remoteAddress: request.ip,
       original: request,
     },

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { create, type JsonValue, toBinary } from "@bufbuild/protobuf";
 import { type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
 import { type Message, MessageSchema, type Part } from "../a2a/types.js";
@@ -11,14 +11,11 @@ const KEY_BYTES = 16;
  * operation, binding or version carried it. Take it of the message as it was decoded, before anything is filled in.
  */
 export function messageKey(scope: Scope, message: Message): Uint8Array {
-  const hash = createHash("sha256");
-  for (const name of [scope.tenant, scope.owner, message.messageId]) {
-    const bytes = Buffer.from(name, "utf8");
-    // The length first, so that no two lists of names run together into the same bytes.
-    hash.update(`${bytes.length}:`).update(bytes);
-  }
-  hash.update(toBinary(MessageSchema, canonical(message), { writeUnknownFields: false }));
-  return hash.digest().subarray(0, KEY_BYTES);
+  // Lengths first, so that no two lists of names run together into the same bytes.
+  const names = [scope.tenant, scope.owner, message.messageId];
+  const head = Buffer.from(`${names.map((name) => Buffer.byteLength(name)).join(":")}:${names.join("")}`);
+  const body = toBinary(MessageSchema, canonical(message), { writeUnknownFields: false });
+  return hash("sha256", Buffer.concat([head, body]), "buffer").subarray(0, KEY_BYTES);
 }
 
 /** The message with the members of every Struct in one order: the wire keeps whatever order the sender had. */

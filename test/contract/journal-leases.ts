@@ -58,7 +58,9 @@ export function leaseContract(open: OpenJournal): void {
       const taken = await begun(journal, { take });
       await begun(journal, { due: 1 });
       await journal.leases.claim(5, () => "1");
-      expect(journal.leases.onTaken).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ taskId: taken, epoch: 1, turn: 1, attempt: 1 }));
+      expect(journal.leases.onTaken).toHaveBeenCalledExactlyOnceWith(
+        expect.objectContaining({ taskId: taken, epoch: 1, turn: 1, attempt: 1 }),
+      );
       expect(await heads[0]).toMatchObject({ holder: journal.instance });
       expect(journal.leases.onDue).toHaveBeenCalledOnce();
     });
