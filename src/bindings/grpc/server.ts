@@ -18,8 +18,12 @@ import { type GrpcService, v1Service } from "./service.js";
 
 const GRPC_MESSAGE = "grpc-message";
 const GRPC_STATUS = "grpc-status";
+const GRPC_DETAILS = "grpc-status-details-bin";
 const INTERNAL = "13";
 const INVALID_ARGUMENT = "3";
+const INTERNAL_SERVER_ERROR = 500;
+/** How Connect begins what it says of bytes that are no protobuf. An error of ours that says the same (of a peer's) has details. */
+const UNREADABLE = "parse binary: ";
 /** More than any request may nest: what is too deep is judged, and named, where every other violation is. */
 const RECURSION_LIMIT = 1_000;
 
@@ -76,7 +80,7 @@ export function createGrpcBinding(context: BindingContext, options: GrpcOptions 
       // Whoever stops reading a body that is too large must still be able to answer.
       body: request.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>,
     };
-    await universalResponseToNodeResponse(mended(await handler(universal)), response);
+    await universalResponseToNodeResponse(await mended(await handler(universal)), response);
   }
 
   return {
@@ -110,10 +114,31 @@ function byPath({ handlers }: ConnectRouter): ReadonlyMap<string, UniversalHandl
  * Mends two things of Connect's. It encodes more of a status message than gRPC asks for, and grpc-js decodes less than that: its users
  * would read `%3A` for each colon. And it calls a request that is no protobuf an internal error, which others may take for ours.
  */
-function mended(response: UniversalServerResponse): UniversalServerResponse {
-  const { body, trailer } = response;
-  if (body === undefined || trailer === undefined) return response;
-  return { ...response, body: thenMend(body, trailer) };
+async function mended(response: UniversalServerResponse): Promise<UniversalServerResponse> {
+  const { body, trailer, status } = response;
+  if (body === undefined) return response;
+  if (trailer !== undefined) return { ...response, body: thenMend(body, trailer) };
+  return status === INTERNAL_SERVER_ERROR ? mendUnary(response, body) : response;
+}
+
+/** In Connect's unary protocol an error is a status and a small JSON, which is read here whole. */
+async function mendUnary(
+  response: UniversalServerResponse,
+  body: AsyncIterable<Uint8Array>,
+): Promise<UniversalServerResponse> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of body) chunks.push(chunk);
+  const error = Buffer.concat(chunks);
+  if (!error.includes(`"message":"${UNREADABLE}`) || error.includes('"details":'))
+    return { ...response, body: oneChunk(error) };
+  const mended = Buffer.from(error.toString().replace('"code":"internal"', '"code":"invalid_argument"'));
+  const header = new Headers(response.header);
+  header.set("content-length", String(mended.length));
+  return { ...response, status: 400, header, body: oneChunk(mended) };
+}
+
+async function* oneChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
 }
 
 async function* thenMend(body: AsyncIterable<Uint8Array>, trailer: Headers): AsyncGenerator<Uint8Array> {
@@ -122,7 +147,7 @@ async function* thenMend(body: AsyncIterable<Uint8Array>, trailer: Headers): Asy
   if (encoded === null) return;
   const message = decodeURIComponent(encoded);
   trailer.set(GRPC_MESSAGE, encodeMessage(message));
-  if (message.startsWith("parse binary: ") && trailer.get(GRPC_STATUS) === INTERNAL) {
+  if (message.startsWith(UNREADABLE) && trailer.get(GRPC_STATUS) === INTERNAL && !trailer.has(GRPC_DETAILS)) {
     trailer.set(GRPC_STATUS, INVALID_ARGUMENT);
   }
 }
