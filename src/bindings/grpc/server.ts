@@ -2,7 +2,7 @@ import { setMaxListeners } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import { type ConnectRouter, createConnectRouter, createContextValues } from "@connectrpc/connect";
-import type { UniversalHandler, UniversalServerResponse } from "@connectrpc/connect/protocol";
+import type { UniversalHandler } from "@connectrpc/connect/protocol";
 import {
   compressionGzip,
   universalRequestFromNodeRequest,
@@ -12,18 +12,13 @@ import { Health } from "../../../gen/grpc/health/v1/health_pb.js";
 import { ServerReflection } from "../../../gen/grpc/reflection/v1/reflection_pb.js";
 import type { BindingContext } from "../binding.js";
 import { addHealth } from "./health.js";
+import { mended } from "./mended.js";
 import { addOperations, binary, hostRequest, json } from "./operations.js";
 import { addReflection } from "./reflection.js";
 import { type GrpcService, v1Service } from "./service.js";
 
 const GRPC_MESSAGE = "grpc-message";
 const GRPC_STATUS = "grpc-status";
-const GRPC_DETAILS = "grpc-status-details-bin";
-const INTERNAL = "13";
-const INVALID_ARGUMENT = "3";
-const INTERNAL_SERVER_ERROR = 500;
-/** How Connect begins what it says of bytes that are no protobuf. An error of ours that says the same (of a peer's) has details. */
-const UNREADABLE = "parse binary: ";
 /** More than any request may nest: what is too deep is judged, and named, where every other violation is. */
 const RECURSION_LIMIT = 1_000;
 
@@ -108,52 +103,6 @@ function createRouter({ maxBodyBytes }: BindingContext): ConnectRouter {
 
 function byPath({ handlers }: ConnectRouter): ReadonlyMap<string, UniversalHandler> {
   return new Map(handlers.map((handler) => [handler.requestPath, handler]));
-}
-
-/**
- * Mends two things of Connect's. It encodes more of a status message than gRPC asks for, and grpc-js decodes less than that: its users
- * would read `%3A` for each colon. And it calls a request that is no protobuf an internal error, which others may take for ours.
- */
-async function mended(response: UniversalServerResponse): Promise<UniversalServerResponse> {
-  const { body, trailer, status } = response;
-  if (body === undefined) return response;
-  if (trailer !== undefined) return { ...response, body: thenMend(body, trailer) };
-  return status === INTERNAL_SERVER_ERROR ? mendUnary(response, body) : response;
-}
-
-/** In Connect's unary protocol an error is a status and a small JSON, which is read here whole. */
-async function mendUnary(
-  response: UniversalServerResponse,
-  body: AsyncIterable<Uint8Array>,
-): Promise<UniversalServerResponse> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of body) chunks.push(chunk);
-  const error = Buffer.concat(chunks);
-  if (!error.includes(`"message":"${UNREADABLE}`) || error.includes('"details":'))
-    return { ...response, body: oneChunk(error) };
-  const mended = Buffer.from(error.toString().replace('"code":"internal"', '"code":"invalid_argument"'));
-  const header = new Headers(response.header);
-  header.set("content-length", String(mended.length));
-  return { ...response, status: 400, header, body: oneChunk(mended) };
-}
-
-async function* oneChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes;
-}
-
-async function* thenMend(body: AsyncIterable<Uint8Array>, trailer: Headers): AsyncGenerator<Uint8Array> {
-  yield* body;
-  const encoded = trailer.get(GRPC_MESSAGE); // is there by now
-  if (encoded === null) return;
-  const message = decodeURIComponent(encoded);
-  trailer.set(GRPC_MESSAGE, encodeMessage(message));
-  if (message.startsWith(UNREADABLE) && trailer.get(GRPC_STATUS) === INTERNAL && !trailer.has(GRPC_DETAILS)) {
-    trailer.set(GRPC_STATUS, INVALID_ARGUMENT);
-  }
-}
-
-function encodeMessage(message: string): string {
-  return message.replace(/[^ -~]+|%/gu, encodeURIComponent);
 }
 
 /** Of a target in origin or absolute form. */
