@@ -31,13 +31,16 @@ export interface BindingContext {
   readonly draining: AbortSignal;
 }
 
+/** The headers of a request, as far as a binding looks at them. `Headers` is one; making it of Node's costs more than reading them. */
+export type RequestHeaders = Pick<Headers, "get" | typeof Symbol.iterator>;
+
 /** A request of an HTTP binding, whichever host received it. The body is whole, and within its limit. */
 export interface WireRequest {
   readonly method: string;
   /** Path below the binding's own, percent-encoded; begins with `/`. */
   readonly path: string;
   readonly query: URLSearchParams;
-  readonly headers: Headers;
+  readonly headers: RequestHeaders;
   readonly body: Uint8Array;
   readonly auth: AuthRequest;
   /** Aborts when the caller goes away. */
@@ -55,7 +58,7 @@ export interface WireResponse {
 export interface WireBinding {
   handle(request: WireRequest): Promise<WireResponse>;
   /** The answer to what never became a request: too large, unreadable, at no known path. */
-  refuse(error: A2AError, headers: Headers): WireResponse;
+  refuse(error: A2AError, headers: RequestHeaders): WireResponse;
 }
 
 /** The Call of a request that a wire has read. */

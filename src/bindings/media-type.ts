@@ -1,19 +1,20 @@
+import type { RequestHeaders } from "./binding.js";
 /** The media type of HTTP+JSON (§11.1, §14.1.1). */
 export const A2A_JSON = "application/a2a+json";
 export const JSON_TYPE = "application/json";
 
 /** The media type of a body, in lower case and without its parameters; empty when none is given. */
-export function mediaTypeOf(headers: Headers): string {
+export function mediaTypeOf(headers: RequestHeaders): string {
   return essence(headers.get("content-type") ?? "");
 }
 
 /** Whether a body says that it is JSON: `application/json` or `application/….+json`. */
-export function isJson(headers: Headers): boolean {
+export function isJson(headers: RequestHeaders): boolean {
   return /^application\/(?:[\w.!#$&^-]+\+)?json$/.test(mediaTypeOf(headers));
 }
 
 /** What an answer of HTTP+JSON is written as: `application/a2a+json`, unless `Accept` likes `application/json` better. */
-export function acceptedType(headers: Headers): string {
+export function acceptedType(headers: RequestHeaders): string {
   const accept = headers.get("accept");
   if (accept === null) return A2A_JSON;
   const ranges = accept.split(",").map(readRange);

@@ -1,5 +1,6 @@
 import { A2AError, invalidParams } from "../a2a/errors.js";
 import type { ProtocolVersion } from "../a2a/protocol-version.js";
+import type { RequestHeaders } from "./binding.js";
 
 export const VERSION_HEADER = "a2a-version";
 export const EXTENSIONS_HEADER = "a2a-extensions";
@@ -16,7 +17,7 @@ export interface ServiceParameters {
 }
 
 /** Reads what goes beside the request: `A2A-*`, and `Last-Event-ID`. A header that came several times counts as one list. */
-export function readServiceParameters(headers: Headers): ServiceParameters {
+export function readServiceParameters(headers: RequestHeaders): ServiceParameters {
   return {
     extensions: [...new Set(listOf(headers.get(EXTENSIONS_HEADER)))],
     after: headers.get(RESUME_HEADER) || undefined,
@@ -33,7 +34,7 @@ export function readServiceParameters(headers: Headers): ServiceParameters {
  * @throws A2AError INVALID_PARAMS if header and query parameter contradict each other; VERSION_NOT_SUPPORTED.
  */
 export function negotiateVersion(
-  headers: Headers,
+  headers: RequestHeaders,
   query: URLSearchParams,
   versions: readonly ProtocolVersion[],
 ): ProtocolVersion {

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { A2AError } from "../a2a/errors.js";
 import type { WireRequest, WireResponse } from "../bindings/binding.js";
@@ -6,7 +7,7 @@ import { refusalOf } from "../bindings/wire-error.js";
 import type { Logger } from "../runtime/logger.js";
 import type { Runtime } from "../runtime/runtime.js";
 import { basePathOf, locate, type MountedBindings } from "./binding-path.js";
-import { headersOf, isGone, splitTarget } from "./http.js";
+import { headersOf, isGone, isHttp2, readHeaders, splitTarget } from "./http.js";
 import { writeFrames } from "./write-frames.js";
 
 export interface BindingRoutesOptions extends MountedBindings {
@@ -15,6 +16,9 @@ export interface BindingRoutesOptions extends MountedBindings {
   readonly runtime: Runtime;
   readonly logger: Logger;
 }
+
+const NO_QUERY = new URLSearchParams();
+const goneBySocket = new WeakMap<object, AbortSignal>();
 
 /**
  * Mounts the bindings in a scope of its own: bodies arrive there as they were sent, and whatever fails is answered in the shape of the
@@ -26,7 +30,7 @@ export function addBindings(
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
   async function answer(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const located = locate(options, splitTarget(request.raw.url ?? "/").path);
-    if (located === undefined) return send(reply, nothingHere(headersOf(request.raw)));
+    if (located === undefined) return send(reply, nothingHere(readHeaders(request.raw)));
     return send(reply, await located.binding.handle(wireRequest(request, reply, located.path)));
   }
 
@@ -35,7 +39,7 @@ export function addBindings(
     scope.setErrorHandler((error: FastifyError, request, reply) => {
       const located = locate(options, splitTarget(request.raw.url ?? "/").path);
       const refused = refusalOfFastify(error, options);
-      const headers = headersOf(request.raw);
+      const headers = readHeaders(request.raw);
       // Fastify would close at once, and the reset would overtake the answer while the caller still sends.
       reply.removeHeader("connection");
       return send(reply, located?.binding.refuse(refused, headers) ?? refusal(refused, headers));
@@ -50,17 +54,19 @@ export function addBindings(
 
 function wireRequest(request: FastifyRequest, reply: FastifyReply, path: string): WireRequest {
   const { raw } = request;
-  const headers = headersOf(raw);
+  const headers = readHeaders(raw);
   const { path: whole, query } = splitTarget(raw.url ?? "/");
   return {
     method: request.method,
     path,
-    query: new URLSearchParams(query),
+    query: query === "" ? NO_QUERY : new URLSearchParams(query),
     headers,
     body: request.body instanceof Uint8Array ? request.body : new Uint8Array(),
     auth: {
-      headers,
-      // Only an authenticator looks.
+      // Only an authenticator looks at these.
+      get headers() {
+        return headersOf(raw);
+      },
       get url() {
         return urlOf(request, query === "" ? whole : `${whole}?${query}`);
       },
@@ -81,26 +87,40 @@ function urlOf(request: FastifyRequest, target: string): URL {
 
 /**
  * Aborts when the caller has gone: the *response* closes before it is finished. (The request closes as soon as its body is read; and a
- * reset HTTP/2 stream calls itself finished, so that it must have been ended as well.)
+ * reset HTTP/2 stream calls itself finished, so that it must have been ended as well.) On HTTP/1.1 that is when the connection closes, and
+ * one signal serves all of its requests, which come one after the other: making a signal is among the dearest things here.
  */
-function goneSignal(reply: FastifyReply): AbortSignal {
+function goneSignal({ raw: response }: FastifyReply): AbortSignal {
+  const socket = isHttp2(response) ? undefined : response.socket;
+  const known = socket ? goneBySocket.get(socket) : undefined;
+  if (known !== undefined) return known;
   const controller = new AbortController();
-  const response = reply.raw;
-  response.once("close", () => {
-    if (!response.writableEnded || !response.writableFinished) controller.abort();
-  });
+  if (socket) {
+    goneBySocket.set(socket, controller.signal);
+    setMaxListeners(0, controller.signal);
+    socket.once("close", () => controller.abort());
+  } else {
+    response.once("close", () => {
+      if (!response.writableEnded || !response.writableFinished) controller.abort();
+    });
+  }
   if (isGone(response)) controller.abort();
   return controller.signal;
 }
 
 /** Sends what a binding answered. */
 export async function send(reply: FastifyReply, { status, headers, body }: WireResponse): Promise<FastifyReply> {
-  // As bytes: to a text Fastify would add a charset, which JSON's media types don't have.
-  if (typeof body === "string") return reply.code(status).headers(headers).send(Buffer.from(body));
+  // Not by Fastify: it would add a charset, which JSON's media types don't have.
   reply.hijack();
   reply.raw.statusCode = status;
   for (const [name, value] of Object.entries({ ...reply.getHeaders(), ...headers })) {
     if (value !== undefined) reply.raw.setHeader(name, value);
+  }
+  if (typeof body === "string") {
+    // A text goes out in one piece with its headers.
+    if (body !== "") reply.raw.setHeader("content-length", Buffer.byteLength(body));
+    reply.raw.end(body);
+    return reply;
   }
   await writeFrames(body, reply.raw);
   return reply;

@@ -6,7 +6,7 @@ import { A2AError } from "../a2a/errors.js";
 import { refusal } from "../bindings/http-json/status.js";
 import { addCardRoutes, addHealthRoutes } from "./card-route.js";
 import { addBindings, type BindingRoutesOptions, refusalOfFastify, send, takeBodiesAsTheyAre } from "./fastify.js";
-import { type AnyRequest, type AnyResponse, headersOf, splitTarget } from "./http.js";
+import { type AnyRequest, type AnyResponse, readHeaders, splitTarget } from "./http.js";
 import { createOnePort, type OnePortOptions } from "./one-port.js";
 import { createPublicAnswers, type PublicAnswersOptions } from "./public-answers.js";
 
@@ -87,7 +87,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
 }
 
 function refuse(error: A2AError, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-  return send(reply, refusal(error, headersOf(request.raw)));
+  return send(reply, refusal(error, readHeaders(request.raw)));
 }
 
 /** Fastify serves HTTP/2's compatible objects as they are; only its types know one version at a time. */

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
+import type { RequestHeaders } from "../bindings/binding.js";
 
 /** A request of either HTTP version. */
 export type AnyRequest = IncomingMessage | Http2ServerRequest;
@@ -24,6 +25,17 @@ export function splitTarget(target: string): { readonly path: string; readonly q
   const mark = rest.indexOf("?");
   const path = mark < 0 ? rest : rest.slice(0, mark);
   return { path: path === "" ? "/" : path, query: mark < 0 ? "" : rest.slice(mark + 1) };
+}
+
+/** The headers as Node has parsed them. HTTP/2's pseudo headers aren't headers. */
+export function readHeaders({ headers }: AnyRequest): RequestHeaders {
+  const text = (value: string | string[] | undefined) => (Array.isArray(value) ? value.join(", ") : value);
+  return {
+    get: (name) => text(headers[name.toLowerCase()]) ?? null,
+    *[Symbol.iterator]() {
+      for (const name of Object.keys(headers)) if (!name.startsWith(":")) yield [name, text(headers[name]) ?? ""];
+    },
+  };
 }
 
 /** The headers as they came. A name that came several times is one list; HTTP/2's pseudo headers aren't headers. Never throws. */

@@ -1,5 +1,5 @@
 import { A2AError } from "../a2a/errors.js";
-import type { WireResponse } from "../bindings/binding.js";
+import type { RequestHeaders, WireResponse } from "../bindings/binding.js";
 import { refusal } from "../bindings/http-json/status.js";
 import { refusalOf } from "../bindings/wire-error.js";
 import type { Logger } from "../runtime/logger.js";
@@ -32,7 +32,7 @@ export interface PublicAnswersOptions {
 /** What everybody may ask, whichever host carries it. None of them throws. */
 export interface PublicAnswers {
   /** A card (§8.2) with what caching needs (§8.6), open to pages of every origin. */
-  card(agent: string | undefined, headers: Headers): Promise<WireResponse>;
+  card(agent: string | undefined, headers: RequestHeaders): Promise<WireResponse>;
   /** What a browser asks before it asks for a card of a version. */
   preflight(): WireResponse;
   agents(): WireResponse;
@@ -48,7 +48,7 @@ export function createPublicAnswers(options: PublicAnswersOptions): PublicAnswer
   const { card: cardOf, agents, ready, runtime, cardsChangedAt = runtime.now(), cardMaxAgeS = 300 } = options;
   const changedAt = new Date(cardsChangedAt);
 
-  async function card(agent: string | undefined, headers: Headers): Promise<WireResponse> {
+  async function card(agent: string | undefined, headers: RequestHeaders): Promise<WireResponse> {
     const always = { ...openToAll, "access-control-expose-headers": "etag", vary: "A2A-Version" };
     try {
       const text = await cardOf(agent, headers.get("a2a-version") ?? undefined);
@@ -100,7 +100,7 @@ async function etagOf(text: string): Promise<string> {
 }
 
 /** Whether the caller's copy is still good (RFC 9110 §13). An entity tag outranks a date. */
-function isFresh(headers: Headers, etag: string, changedAt: Date): boolean {
+function isFresh(headers: RequestHeaders, etag: string, changedAt: Date): boolean {
   const tags = headers.get("if-none-match")?.split(",");
   if (tags !== undefined) return tags.some((tag) => tag.trim() === "*" || tag.trim().replace(/^W\//, "") === etag);
   const since = Date.parse(headers.get("if-modified-since") ?? "");

@@ -4,6 +4,7 @@ import {
   type BindingContext,
   callOf,
   invoke,
+  type RequestHeaders,
   startStream,
   type WireBinding,
   type WireRequest,
@@ -83,7 +84,7 @@ export function createHttpJsonBinding(context: BindingContext): WireBinding {
     return { status: 200, headers: streamHeaders, body: eventFrames(stream, writer, context, signal) };
   }
 
-  const refuse = (error: A2AError, headers: Headers) => refusal(error, headers, context.challenges);
+  const refuse = (error: A2AError, headers: RequestHeaders) => refusal(error, headers, context.challenges);
 
   return {
     handle: (request) =>

@@ -1,6 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { A2AError, errorDetails, errorRow } from "../../a2a/errors.js";
-import type { WireResponse } from "../binding.js";
+import type { RequestHeaders, WireResponse } from "../binding.js";
 import { acceptedType } from "../media-type.js";
 import { errorHeaders } from "../wire-error.js";
 
@@ -37,7 +37,7 @@ export function statusText(error: A2AError): string {
 }
 
 /** The whole answer for an error. Also for what lies at no binding's path. */
-export function refusal(error: A2AError, headers: Headers, challenges: readonly string[] = []): WireResponse {
+export function refusal(error: A2AError, headers: RequestHeaders, challenges: readonly string[] = []): WireResponse {
   const { http: status } = errorRow(error.reason);
   const { allow } = error.metadata;
   return {
@@ -52,6 +52,6 @@ export function refusal(error: A2AError, headers: Headers, challenges: readonly 
 }
 
 /** The answer at a path that is nobody's. */
-export function nothingHere(headers: Headers): WireResponse {
+export function nothingHere(headers: RequestHeaders): WireResponse {
   return refusal(new A2AError("METHOD_NOT_FOUND", "There is nothing at this path"), headers);
 }
