@@ -1,3 +1,4 @@
+import { A2AError } from "../a2a/errors.js";
 import type { AppendRequest, AppendResult, Journal, Lease } from "../journal/journal.js";
 import type { Logger } from "../runtime/logger.js";
 import type { Runtime } from "../runtime/runtime.js";
@@ -21,15 +22,16 @@ export interface Recorder {
 }
 
 /**
- * A recorder for one lease. When the journal refuses (the lease is lost, the task has ended) or fails for good, `onLost` is called
- * once, with why, and everything after it is dropped.
+ * A recorder for one lease. When the journal refuses (the lease is lost, the task has ended), `onLost` is called once, with what it
+ * said; when it fails for good, `onFailed`. Everything after that is dropped.
  */
 export function createRecorder(context: {
   journal: Journal;
   lease: Lease;
   runtime: Runtime;
   logger: Logger;
-  onLost(why: unknown): void;
+  onLost(why: AppendResult["kind"]): void;
+  onFailed(error: unknown): void;
 }): Recorder {
   const { journal, lease, runtime, logger } = context;
   let queue: NewEvent[] = [];
@@ -45,11 +47,11 @@ export function createRecorder(context: {
         ...release,
       }),
     );
-  const lose = (why: unknown): void => {
-    if (lost) return;
+  const drop = (): boolean => {
+    const first = !lost;
     lost = true;
     queue = [];
-    context.onLost(why);
+    return first;
   };
   const flush = async (): Promise<void> => {
     while (queue.length > 0 && !lost) {
@@ -58,12 +60,14 @@ export function createRecorder(context: {
       const events = queue;
       queue = [];
       const result = await append(events);
-      if (result.kind !== "ok") lose(result.kind);
+      if (result.kind !== "ok" && drop()) context.onLost(result.kind);
     }
   };
   const flushed = (): Promise<void> => {
     flushing ??= flush()
-      .catch(lose)
+      .catch((error: unknown) => {
+        if (drop()) context.onFailed(error);
+      })
       .finally(() => {
         flushing = undefined;
       });
@@ -95,7 +99,7 @@ function turn(runtime: Runtime): Promise<void> {
   return new Promise((resolve) => runtime.defer(resolve));
 }
 
-/** A journal that fails for a while (a full disk, a lock) stalls the run, and loses nothing. */
+/** A journal that fails for a while (a full disk, a lock) stalls the run, and loses nothing. What it can't ever take is told at once. */
 async function persistently<T>(
   { runtime, logger, taskId }: { runtime: Runtime; logger: Logger; taskId: string },
   act: () => Promise<T>,
@@ -104,9 +108,10 @@ async function persistently<T>(
     try {
       return await act();
     } catch (cause) {
+      const mayPass = cause instanceof A2AError && cause.reason === "INTERNAL";
+      if (!mayPass || attempt === MAX_ATTEMPTS) throw cause;
       logger.warn({ err: cause, taskId, attempt }, "The journal didn't take what a run said; trying again");
-      if (attempt === MAX_ATTEMPTS) throw cause;
-      await new Promise<void>((resolve) => runtime.after(delayMs, resolve));
+      await new Promise<void>((resolve) => runtime.after(delayMs, resolve, { keepAlive: true }));
     }
   }
 }

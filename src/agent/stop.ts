@@ -61,7 +61,7 @@ export function createStop(
       abandon();
     }
     // A canceled run that doesn't end is ended by whoever took the cancel, unless there is less time; the others are ended here.
-    if (reason.why !== "canceled") grace ??= runtime.after(graceMs, abandon);
+    if (reason.why !== "canceled") grace ??= runtime.after(graceMs, abandon, { keepAlive: true });
     if (!controller.signal.aborted) controller.abort(reason);
   };
   const silence = (): Timer =>

@@ -1,5 +1,6 @@
+import { partsOf } from "../a2a/content.js";
 import { TaskState } from "../a2a/types.js";
-import type { Head, Journal, Lease } from "../journal/journal.js";
+import { everyOwner, type Head, type Journal, type Lease } from "../journal/journal.js";
 import type { Logger } from "../runtime/logger.js";
 import type { Runtime, Timer } from "../runtime/runtime.js";
 import type { DefinedAgent } from "./agent.js";
@@ -38,15 +39,17 @@ export function startWorker(options: WorkerOptions): Worker {
   const { leases } = journal;
   const running = new Set<Promise<void>>();
   const stops = new Set<() => void>();
+  const unended = new Set<Lease>();
   let draining = false;
   let looking = false;
   let again = false;
   let poll: Timer | undefined;
 
   const run = (lease: Lease, agent: DefinedAgent): void => {
-    const done = runTask({ journal, runtime, logger, lease, agent, stops, graceMs }).finally(() => {
+    const done = runTask({ journal, runtime, logger, lease, agent, stops, graceMs }).then((over) => {
       running.delete(done);
-      if (running.size === maxRuns - 1) look();
+      if (!over) unended.add(lease);
+      if (!over || running.size === maxRuns - 1) look();
     });
     running.add(done);
   };
@@ -75,6 +78,7 @@ export function startWorker(options: WorkerOptions): Worker {
       while (again && !draining) {
         again = false;
         await endOrphans(options);
+        await endUnended(options, unended);
         await claim();
       }
     })()
@@ -96,9 +100,10 @@ export function startWorker(options: WorkerOptions): Worker {
     async drain(deadlineMs) {
       draining = true;
       poll?.cancel();
-      const deadline = runtime.after(deadlineMs, () => {
+      const stopAll = (): void => {
         for (const stop of stops) stop();
-      });
+      };
+      const deadline = runtime.after(deadlineMs, stopAll, { keepAlive: true }); // a run may wait for nothing that does
       while (running.size > 0) await Promise.all(running);
       deadline.cancel();
     },
@@ -131,6 +136,18 @@ async function endOrphans({ journal, runtime, logger }: WorkerOptions): Promise<
   }
 }
 
+/** Tasks whose turn is over and couldn't be recorded: nobody else would ever end them while this process lives. */
+async function endUnended({ journal, runtime }: WorkerOptions, unended: Set<Lease>): Promise<void> {
+  for (const lease of unended) {
+    const { taskId, epoch } = lease;
+    const head = await journal.head(taskId, everyOwner);
+    const canceled = head !== undefined && (await isCancelRequested(journal, head));
+    const events = [statusEvent(runtime, lease.head, canceled ? CANCELED : UNRECORDED)];
+    await journal.append({ taskId, epoch, events, due: null });
+    unended.delete(lease);
+  }
+}
+
 async function isCancelRequested(journal: Journal, { taskId, position }: Head): Promise<boolean> {
   for (let after = 0; after < position; ) {
     const page = await journal.read(taskId, after);
@@ -141,16 +158,9 @@ async function isCancelRequested(journal: Journal, { taskId, position }: Head): 
 }
 
 const CANCELED: Verdict = { kind: "status", state: TaskState.CANCELED, parts: [], facts: {} };
-const DIED: Verdict = {
-  kind: "status",
-  state: TaskState.FAILED,
-  parts: [
-    {
-      $typeName: "lf.a2a.v1.Part",
-      content: { case: "text", value: "The server stopped while the agent worked on this task" },
-      filename: "",
-      mediaType: "",
-    },
-  ],
-  facts: {},
-};
+const DIED = failed("The server stopped while the agent worked on this task");
+const UNRECORDED = failed("What the agent did could not be recorded");
+
+function failed(text: string): Verdict {
+  return { kind: "status", state: TaskState.FAILED, parts: partsOf(text), facts: {} };
+}

@@ -54,7 +54,7 @@ async function openSqlite(file: string, runtime: Runtime): Promise<JournalDataba
       // Another process may be making the same file, or putting it in order after a crash.
       if (!isBusy(cause) || attempt === OPEN_ATTEMPTS) throw openError(file, cause);
     }
-    await new Promise<void>((resolve) => runtime.after(BUSY_TIMEOUT_MS, resolve));
+    await new Promise<void>((resolve) => runtime.after(BUSY_TIMEOUT_MS, resolve, { keepAlive: true }));
   }
 }
 

@@ -16,7 +16,8 @@ export function createWhenFree(runtime: Runtime, isBusy: (error: unknown) => boo
         if (!isBusy(error) || runtime.now() >= giveUpAt) throw error;
       }
       // Not all at the same moment again.
-      await new Promise<void>((resolve) => runtime.after(PAUSE_MS * (0.5 + runtime.random()), resolve));
+      const pauseMs = PAUSE_MS * (0.5 + runtime.random());
+      await new Promise<void>((resolve) => runtime.after(pauseMs, resolve, { keepAlive: true }));
     }
   };
 }

@@ -32,8 +32,8 @@ export interface Timer {
 export interface Runtime {
   /** Wall clock, in milliseconds since the epoch. */
   now(): number;
-  /** Calls `act` once, after `delayMs`. Doesn't keep the process alive. */
-  after(delayMs: number, act: () => void): Timer;
+  /** Calls `act` once, after `delayMs`. Keeps the process alive only where that is asked for: somebody awaits it, and nothing else would. */
+  after(delayMs: number, act: () => void, options?: { readonly keepAlive?: boolean }): Timer;
   /** Calls `act` in a later turn of the event loop: what is collected until then goes together. */
   defer(act: () => void): void;
   /** A fresh time-ordered id (UUIDv7). */
@@ -47,9 +47,9 @@ export interface Runtime {
 /** The runtime of production: the machine's clock, timers and randomness, and no faults. */
 export const systemRuntime: Runtime = {
   now: Date.now,
-  after(delayMs, act) {
+  after(delayMs, act, { keepAlive = false } = {}) {
     const timer = setTimeout(act, delayMs);
-    if (typeof timer === "object") timer.unref(); // a number in browsers
+    if (!keepAlive && typeof timer === "object") timer.unref(); // a number in browsers
     return { cancel: () => clearTimeout(timer) };
   },
   defer: (act) => void setImmediate(act),
