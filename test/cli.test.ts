@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -40,6 +40,27 @@ describe("serve", () => {
     const { code, stderr } = await nuncio("serve", ...args);
     expect([code, stderr.trim().split("\n").length]).toEqual([2, 1]);
     expect(stderr).toContain(says);
+  });
+
+  test("serves TypeScript from a package that isn't of type module, as `npm init` makes it", async () => {
+    const project = join(folder, "project");
+    mkdirSync(join(project, "node_modules"), { recursive: true });
+    symlinkSync(process.cwd(), join(project, "node_modules", "nuncio"));
+    writeFileSync(join(project, "package.json"), JSON.stringify({ type: "commonjs" }));
+    const source = (name: string) =>
+      `import { agent } from "nuncio";\nexport const ${name} = agent({ name: "${name}", description: "x", reply: () => "x" });\n`;
+    writeFileSync(join(project, "other.ts"), source("other"));
+    writeFileSync(
+      join(project, "both.ts"),
+      `${source("one")}export { other } from "./other.js";\nexport default one;\n`,
+    );
+    writeFileSync(join(project, "later.ts"), `await 1;\n${source("later")}`);
+    const serving = await nuncioServe(join(project, "both.ts"), "--port", "0", "--journal", "memory:");
+    expect(serving.output()).toContain("one (one), other (other)");
+    expect(await serving.stop("SIGTERM")).toBe(0);
+    const { code, stderr } = await nuncio("serve", join(project, "later.ts"), "--port", "0");
+    expect([code, stderr.trim().split("\n").length]).toEqual([2, 1]);
+    expect(stderr).toContain('say "type": "module" in package.json');
   });
 
   test("refuses a module that exports no agent, and a port that is taken", async () => {

@@ -29,12 +29,29 @@ export async function loadAgents(file: string): Promise<Served> {
 
 async function load(path: string, file: string): Promise<Record<string, unknown>> {
   if (/\.[cm]?tsx?$/.test(path)) {
-    const { register } = await import("tsx/esm/api");
-    register();
+    // Both: in a package that isn't "type": "module" a .ts file is CommonJS.
+    const [modules, commonJs] = await Promise.all([import("tsx/esm/api"), import("tsx/cjs/api")]);
+    commonJs.register();
+    modules.register();
   }
   try {
-    return await import(pathToFileURL(path).href);
+    return exportsOf(await import(pathToFileURL(path).href));
   } catch (error) {
-    throw new UsageError(`${file} can't be loaded: ${error instanceof Error ? error.message : String(error)}`);
+    throw new UsageError(`${file} can't be loaded: ${explained(error)}`);
   }
+}
+
+/** What a module exports; what was made CommonJS on the way has all of it in `default`. */
+function exportsOf(module: Record<string, unknown>): Record<string, unknown> {
+  const inner = module.default;
+  return typeof inner === "object" && inner !== null && !isAgent(inner)
+    ? { ...module, default: undefined, ...inner }
+    : module;
+}
+
+/** One line; a compiler's says where. */
+function explained(error: unknown): string {
+  const [first = "", second = ""] = (error instanceof Error ? error.message : String(error)).split("\n");
+  const said = first.endsWith(":") ? `${first} ${second}` : first;
+  return said.includes('"cjs" output format') ? `${said}; say "type": "module" in package.json, or name it .mts` : said;
 }
