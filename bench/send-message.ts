@@ -23,7 +23,13 @@ interface Contender {
   readonly name: string;
   readonly url: string;
   readonly child: ChildProcess;
-  readonly perSecond: number[];
+  readonly rounds: Round[];
+}
+
+interface Round {
+  readonly perSecond: number;
+  /** Of the server, for each request. */
+  readonly cpuUs: number;
 }
 
 async function start(name: string, file: string): Promise<Contender> {
@@ -33,7 +39,7 @@ async function start(name: string, file: string): Promise<Contender> {
   });
   const [{ url }] = (await once(child, "message")) as [{ url: string }];
   await assertEchoes(name, url);
-  return { name, url, child, perSecond: [] };
+  return { name, url, child, rounds: [] };
 }
 
 const body = (id: string) =>
@@ -54,23 +60,26 @@ async function assertEchoes(name: string, url: string): Promise<void> {
 
 let sent = 0;
 
-async function measure({ name, url }: Contender, duration: number): Promise<number> {
+async function measure(one: Contender, duration: number): Promise<Round> {
+  const { name, url } = one;
   const setupRequest = (request: autocannon.Request): autocannon.Request => ({ ...request, body: body(`m-${++sent}`) });
+  const before = await usage(one);
   const result = await autocannon({
     url,
     connections,
     duration,
     requests: [{ method: "POST", headers, setupRequest }],
   });
-  if (result.non2xx > 0 || result.errors > 0 || result.requests.total === 0)
+  const { total } = result.requests;
+  if (result.non2xx > 0 || result.errors > 0 || total === 0)
     throw new Error(`${name}: ${result.non2xx} refusals, ${result.errors} errors`);
-  return result.requests.total / result.duration;
+  return { perSecond: total / result.duration, cpuUs: ((await usage(one)).cpuUs - before.cpuUs) / total };
 }
 
-async function residentMb({ child }: Contender): Promise<number> {
-  child.send("memory");
-  const [{ rss }] = (await once(child, "message")) as [{ rss: number }];
-  return Math.round(rss / 1024 / 1024);
+async function usage({ child }: Contender): Promise<{ readonly rss: number; readonly cpuUs: number }> {
+  child.send("usage");
+  const [answer] = (await once(child, "message")) as [{ rss: number; cpuUs: number }];
+  return answer;
 }
 
 const median = (all: readonly number[]) => [...all].sort((a, b) => a - b)[Math.floor(all.length / 2)] ?? 0;
@@ -84,17 +93,21 @@ try {
   for (let round = 0; round < rounds; round++) {
     for (const one of contenders) {
       await measure(one, 2);
-      one.perSecond.push(await measure(one, seconds));
+      one.rounds.push(await measure(one, seconds));
     }
   }
   for (const one of contenders) {
-    const all = one.perSecond.map(Math.round);
+    const all = one.rounds.map(({ perSecond }) => Math.round(perSecond));
+    const cpuUs = Math.round(median(one.rounds.map((round) => round.cpuUs)));
+    const mb = Math.round((await usage(one)).rss / 1024 / 1024);
     console.log(
-      `${one.name.padEnd(24)} median ${String(Math.round(median(all))).padStart(6)}/s  (${all.join(", ")})  ${await residentMb(one)} MB`,
+      `${one.name.padEnd(24)} median ${String(Math.round(median(all))).padStart(6)}/s  (${all.join(", ")})  ${cpuUs} µs CPU a request  ${mb} MB`,
     );
   }
   const [ours, theirs] = contenders;
-  const ratios = (ours?.perSecond ?? []).map((value, round) => value / (theirs?.perSecond[round] ?? Number.NaN));
+  const ratios = (ours?.rounds ?? []).map(
+    ({ perSecond }, round) => perSecond / (theirs?.rounds[round]?.perSecond ?? 0),
+  );
   console.log(
     `ratio                    median ${median(ratios).toFixed(2)}  (${ratios.map((ratio) => ratio.toFixed(2)).join(", ")})`,
   );

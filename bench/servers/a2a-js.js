@@ -68,6 +68,7 @@ app.use("/a2a", jsonRpcHandler({ requestHandler: handler, userBuilder: UserBuild
 const server = app.listen(0, "127.0.0.1", () => {
   process.send?.({ url: `http://127.0.0.1:${server.address().port}/a2a` });
 });
-process.on("message", (what) => {
-  if (what === "memory") process.send?.({ rss: process.memoryUsage().rss });
+process.on("message", () => {
+  const { user, system } = process.cpuUsage();
+  process.send?.({ rss: process.memoryUsage().rss, cpuUs: user + system });
 });

@@ -14,6 +14,7 @@ const echo = agent({
 const journal = `sqlite:${join(mkdtempSync(join(tmpdir(), "nuncio-bench-")), "journal.db")}`;
 const server = await serve(echo, { port: 0, journal });
 process.send?.({ url: `${server.url}/a2a` });
-process.on("message", (what) => {
-  if (what === "memory") process.send?.({ rss: process.memoryUsage().rss });
+process.on("message", () => {
+  const { user, system } = process.cpuUsage();
+  process.send?.({ rss: process.memoryUsage().rss, cpuUs: user + system });
 });

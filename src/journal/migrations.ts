@@ -27,7 +27,7 @@ async function firstTables(db: Kysely<Schema>, { integer, bytes, serial, cluster
       holder text, due_at ${integer}, turn integer not null, attempt integer not null, snapshot integer not null
     ) ${clustered}`,
     sql`create index task_by_status on task (tenant, owner, status_at desc, id desc)`,
-    sql`create index task_by_context on task (tenant, owner, context, status_at desc, id desc)`,
+    sql`create index task_by_context on task (tenant, owner, context)`,
     sql`create index task_due on task (due_at) where holder is null and due_at is not null`,
     sql`create index task_held on task (holder) where holder is not null`,
     sql`create table event (
