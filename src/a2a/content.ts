@@ -1,4 +1,4 @@
-import { create, type JsonObject } from "@bufbuild/protobuf";
+import { create, fromBinary, type JsonObject, toBinary } from "@bufbuild/protobuf";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { Principal } from "./call.js";
 import { isWellFormed } from "./codec-judgement.js";
@@ -72,7 +72,7 @@ export interface ArtifactFacts extends MessageFacts {
 }
 
 /**
- * The parts of a content; none for an empty list.
+ * The parts of a content; none for an empty list. They are the content's no more: what its owner does with it later changes nothing.
  * @throws TypeError with the path of what isn't a part, or of what no wire can carry.
  */
 export function partsOf(content: Content): Part[] {
@@ -90,14 +90,27 @@ function partOf(part: string | PartInput | Part, path: string): Part {
   if (typeof part !== "object" || part === null) throw new TypeError(`${path} must be a string or a part`);
   if ("$typeName" in part) {
     if (part.$typeName !== PartSchema.typeName) throw new TypeError(`${path} is a ${part.$typeName}, not a part`);
-    return part;
+    return copyOf(part, path);
   }
   return create(PartSchema, {
     content: choiceOf(part, path),
     filename: textOf(part.filename ?? "", `${path}.filename`),
     mediaType: textOf(part.mediaType ?? mediaTypeIn(part), `${path}.mediaType`),
-    ...(part.metadata === undefined ? {} : { metadata: plainJson(part.metadata, `${path}.metadata`) as JsonObject }),
+    ...(part.metadata === undefined ? {} : { metadata: plainObject(part.metadata, `${path}.metadata`) }),
   });
+}
+
+/** A message that somebody made by hand may hold anything. */
+function copyOf(part: Part, path: string): Part {
+  try {
+    if (part.content.case === undefined) throw new TypeError("it has no content");
+    if (part.content.case === "text") textOf(part.content.value, path);
+    return fromBinary(PartSchema, toBinary(PartSchema, part));
+  } catch (cause) {
+    throw new TypeError(`${path} isn't a valid part: ${cause instanceof Error ? cause.message : String(cause)}`, {
+      cause,
+    });
+  }
 }
 
 function choiceOf(part: PartInput, path: string): Exclude<Part["content"], { case: undefined }> {
@@ -121,7 +134,29 @@ function textOf(text: unknown, path: string): string {
 function bytesOf(raw: unknown, path: string): Uint8Array {
   const bytes = typeof raw === "string" ? readBase64(raw) : raw;
   if (!(bytes instanceof Uint8Array)) throw new TypeError(`${path} must be bytes or base64`);
-  return bytes;
+  return Uint8Array.from(bytes);
+}
+
+/** Facts about an artifact or a message, as a copy. @throws TypeError with the name of what can't be one. */
+export function factsOf<F extends ArtifactFacts>(facts: F): F {
+  const { artifactId, name, description, metadata, extensions } = facts;
+  if (artifactId !== undefined && textOf(artifactId, "artifactId") === "") throw new TypeError("artifactId is empty");
+  if (name !== undefined) textOf(name, "name");
+  if (description !== undefined) textOf(description, "description");
+  return {
+    ...facts,
+    ...(metadata === undefined ? {} : { metadata: plainObject(metadata, "metadata") }),
+    ...(extensions === undefined
+      ? {}
+      : { extensions: extensions.map((uri, index) => textOf(uri, `extensions[${index}]`)) }),
+  };
+}
+
+function plainObject(value: unknown, path: string): JsonObject {
+  const copy = plainJson(value, path);
+  if (typeof copy !== "object" || copy === null || Array.isArray(copy))
+    throw new TypeError(`${path} must be an object`);
+  return copy;
 }
 
 function mediaTypeIn(part: PartInput): string {

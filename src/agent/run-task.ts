@@ -28,33 +28,44 @@ export interface RunOptions {
   readonly graceMs: number;
 }
 
-/** One turn of a task: calls `run` for its message, records what it says and how it ends, and gives the lease up. Never rejects. */
-export async function runTask(options: RunOptions): Promise<void> {
+/**
+ * One turn of a task: calls `run` for its message, records what it says and how it ends, and gives the lease up. Never rejects.
+ * @returns whether the lease was given up, or taken away; else it is still held, and somebody must end the task.
+ */
+export async function runTask(options: RunOptions): Promise<boolean> {
   const { journal, runtime, logger, lease, agent } = options;
   try {
     runtime.at("turn.start");
     const turn = await loadTurn(journal, lease, agent.name);
     await takeTurn(options, turn);
+    return true;
   } catch (err) {
     logger.error(
       { err, taskId: lease.taskId },
-      "A turn could not be recorded; its task stays as it is until the server starts again",
+      "A turn could not be recorded; its task ends FAILED as soon as that can be",
     );
+    return false;
   }
 }
 
 async function takeTurn(options: RunOptions, turn: Turn): Promise<void> {
   const { journal, runtime, logger, lease, agent } = options;
   const stop = createStop(options, { position: turn.inputPosition, inactivityMs: agent.definition.inactivityMs });
+  let failure: unknown;
   const recorder = createRecorder({
     journal,
     lease,
     runtime,
     logger,
-    onLost: (why) => stop.now(new RunStopped("lost", `The task was taken from this run: ${String(why)}`)),
+    onLost: (why) => stop.now(new RunStopped("lost", `The task was taken from this run: ${why}`)),
+    onFailed: (error) => {
+      failure = error;
+      stop.now(new RunStopped("lost", "What this run said could not be recorded"));
+    },
   });
   try {
     const end = await drive(options, turn, { recorder, stop });
+    if (failure !== undefined) throw failure;
     if (stop.lost) return;
     await conclude(options, recorder, turn, verdictOf(end, { stopped: stop.reason, head: turn.head, runtime, logger }));
   } finally {
@@ -84,7 +95,7 @@ async function drive(
       updates: createUpdates((one) => made.add(one)),
       signal: stop.signal,
     });
-    generator = run(context);
+    generator = asGenerator(run(context));
     let told = false;
     for (;;) {
       const throwing: boolean = stop.signal.aborted && !told;
@@ -101,9 +112,27 @@ async function drive(
       await recorder.record(await eventOf(options.runtime, turn, { ledger, skill }, result.value));
     }
   } catch (value) {
-    generator?.return(undefined).catch(() => {}); // its `finally` runs; how it ends was decided
+    if (generator !== undefined) leave(generator);
     return { kind: "threw", value };
   }
+}
+
+/** What JavaScript, or a cast, may have put in its place can't be driven. @throws AgentFault. */
+function asGenerator(made: unknown): Run {
+  const isOne =
+    typeof made === "object" &&
+    made !== null &&
+    Symbol.asyncIterator in made &&
+    ["next", "throw", "return"].every((name) => typeof (made as Record<string, unknown>)[name] === "function");
+  if (isOne) return made as Run;
+  Promise.resolve(made).catch(() => {}); // of an async function: how it ends says no more than this
+  throw new AgentFault("run isn't an async generator: write async *run(task) { … }");
+}
+
+/** Lets its `finally` run; how the turn ends was decided. */
+function leave(generator: Run): void {
+  const tell = async () => generator.return(undefined);
+  tell().catch(() => {});
 }
 
 /** @throws AgentFault when something was made and never said. */

@@ -1,4 +1,4 @@
-import { type ArtifactFacts, type Content, type MessageFacts, partsOf } from "../a2a/content.js";
+import { type ArtifactFacts, type Content, factsOf, type MessageFacts, partsOf } from "../a2a/content.js";
 import { type Part, TaskState } from "../a2a/types.js";
 import type { Ending, Update, Updates } from "./task-context.js";
 
@@ -50,17 +50,17 @@ export function createUpdates(onMade: (made: Update | Ending) => void): Updates 
     kind: "status",
     state,
     parts: content === undefined ? [] : spoken(content),
-    facts,
+    facts: factsOf(facts),
   });
   return {
     working: (content, facts = {}) => update(status(TaskState.WORKING, content, facts)),
-    artifact: (content, facts = {}) => update({ kind: "artifact", parts: spoken(content), facts }),
+    artifact: (content, facts = {}) => update({ kind: "artifact", parts: spoken(content), facts: factsOf(facts) }),
     completed: (content, facts = {}) => ending(status(TaskState.COMPLETED, content, facts)),
     failed: (content, facts = {}) => ending(status(TaskState.FAILED, content, facts)),
     rejected: (content, facts = {}) => ending(status(TaskState.REJECTED, content, facts)),
     inputRequired: (question, facts = {}) => ending(status(TaskState.INPUT_REQUIRED, question, facts)),
     keepOpen: (content, facts = {}) =>
-      ending({ kind: "keep-open", parts: content === undefined ? [] : spoken(content), facts }),
+      ending({ kind: "keep-open", parts: content === undefined ? [] : spoken(content), facts: factsOf(facts) }),
   };
 }
 
