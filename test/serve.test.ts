@@ -46,6 +46,11 @@ describe("several agents", () => {
       agents: ["a", "b"].map((name) => ({ name, card: `${server.url}/agents/${name}/.well-known/agent-card.json` })),
     });
     expect((await fetch(`${server.url}/agents/c/.well-known/agent-card.json`)).status).toBe(404);
+    await expect(connect(`${server.url}/agents/c`)).rejects.toMatchObject({
+      outcome: "not-sent",
+      message: expect.stringContaining("/agents/c/.well-known/agent-card.json (HTTP 404)"),
+    });
+    expect((await connect(`${server.url}/a2a/`)).card.name).toBe(server.card.name);
   });
 
   test("one agent alone has no tenants", async () => {

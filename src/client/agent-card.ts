@@ -14,7 +14,7 @@ export interface CardFetch {
 
 /**
  * The card behind an address (§8.2): of a URL that ends in `.json`, there; else at the well-known path below it, and then at the
- * origin's.
+ * origin's, if that card has an interface at the address: a misspelt agent's name must not find another agent.
  * @throws A2AError when there is none, or it isn't one.
  */
 export async function fetchAgentCard(target: URL, options: CardFetch): Promise<AgentCard> {
@@ -26,7 +26,11 @@ export async function fetchAgentCard(target: URL, options: CardFetch): Promise<A
       redirect: "follow",
       signal: options.signal ?? null,
     });
-    if (response.ok) return readAgentCard(await jsonOf(response, place), place);
+    if (response.ok) {
+      const card = readAgentCard(await jsonOf(response, place), place);
+      if (place === places[0] || isServedAt(card, target)) return card;
+      break;
+    }
     await response.body?.cancel();
     missing ??= new A2AError(
       response.status === 401 ? "UNAUTHENTICATED" : "TASK_NOT_FOUND",
@@ -50,8 +54,20 @@ export function readAgentCard(card: AgentCard | AgentCardJson | unknown, place =
 
 function cardPlaces(target: URL): string[] {
   if (target.pathname.endsWith(".json")) return [target.href];
-  const below = `${target.origin}${target.pathname.replace(/\/+$/, "")}${WELL_KNOWN}`;
+  const below = `${target.origin}${trimmed(target.pathname)}${WELL_KNOWN}`;
   return [...new Set([below, `${target.origin}${WELL_KNOWN}`])];
+}
+
+function isServedAt({ supportedInterfaces }: AgentCard, { pathname }: URL): boolean {
+  const path = trimmed(pathname);
+  return supportedInterfaces.some(({ url }) => {
+    const served = URL.canParse(url) ? trimmed(new URL(url).pathname) : "";
+    return served === path || served.startsWith(`${path}/`);
+  });
+}
+
+function trimmed(path: string): string {
+  return path.replace(/\/+$/, "");
 }
 
 async function jsonOf(response: Response, place: string): Promise<unknown> {
