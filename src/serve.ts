@@ -1,7 +1,6 @@
 import { isIP } from "node:net";
 import { hostname } from "node:os";
 import type { Handler } from "./a2a/handler.js";
-import type { AgentCard } from "./a2a/types.js";
 import { v1 } from "./a2a/v1.js";
 import { startWorker } from "./agent/worker.js";
 import type { BindingContext } from "./bindings/binding.js";
@@ -13,54 +12,62 @@ import type { Logger } from "./runtime/logger.js";
 import { systemRuntime } from "./runtime/runtime.js";
 import { challengesOf, createAuthenticate } from "./security/authenticators.js";
 import type { Served, ServeOptions, Server } from "./serve-options.js";
-import { cardOf, handlerOf, type ServedAgent, servedAgents } from "./served-agents.js";
+import { handlerOf, type ServedAgent, servedAgents } from "./served-agents.js";
+import { type Cards, createCards } from "./served-cards.js";
 
 const DEFAULT_BODY_BYTES = 16 * 1024 * 1024;
+const DEFAULT_CANCEL_GRACE_MS = 5_000;
 
 /**
  * Serves agents on one port: JSON-RPC, HTTP+JSON, gRPC, gRPC-Web and Connect; the card, health.
- * @throws TypeError when `host` isn't loopback and `auth` is left out: say `auth: "anonymous"` if you mean it.
+ * @throws TypeError when `host` isn't loopback and `auth` is left out (say `auth: "anonymous"` if you mean it); for what isn't an
+ * agent, or can't have a card.
  * @throws the system's error when the port is taken, and the journal's when it can't be opened.
  */
 export async function serve(served: Served, options: ServeOptions = {}): Promise<Server> {
-  const {
-    port = 8080,
-    host = "127.0.0.1",
-    path = "/a2a",
-    drainMs = 10_000,
-    cancelGraceMs = 5_000,
-    runtime = systemRuntime,
-  } = options;
+  const { host = "127.0.0.1", drainMs = 10_000 } = options;
   const agents = servedAgents(served);
   assertGuarded(host, options);
-  for (const one of agents) cardOf(one, mounted("", path, options)); // refused before anything is opened
+  const cards = createCards(agents, options);
   const logger = options.logger ?? (await defaultLogger());
   const { journal, closeJournal } = await journalOf(options, logger);
-  const draining = new AbortController();
-  let origin = "";
-  const cards = new Map<string, AgentCard>();
-  const card = (one: ServedAgent): AgentCard => {
-    const known = cards.get(one.name);
-    if (known !== undefined) return known;
-    const made = cardOf(one, mounted(origin, path, options));
-    if (origin !== "") cards.set(one.name, made);
-    return made;
-  };
+  const bound = await listen({ agents, cards, journal, logger, options }).catch(async (error: unknown) => {
+    await closeJournal();
+    throw error;
+  });
+  const worker = startWorker({
+    journal,
+    runtime: options.runtime ?? systemRuntime,
+    logger,
+    agents: new Map(agents.map(({ name, agent }) => [name, agent])),
+    maxRuns: options.limits?.runningTasks,
+    graceMs: Math.min(options.cancelGraceMs ?? DEFAULT_CANCEL_GRACE_MS, drainMs / 5),
+  });
 
-  const handler = decorated(
-    handlerOf(agents, {
-      journal,
-      runtime,
-      logger,
-      cancelGraceMs,
-      card,
-      ownerOf: options.ownerOf ?? (({ id }) => id),
-      streamAtInputRequired: options.streamAtInputRequired ?? "close",
-      extendedCard: extendedCardOf(options),
-    }),
-    options,
-  );
-  const context = bindingContext(handler, agents, { options, logger, draining });
+  let closing: Promise<void> | undefined;
+  const close = (): Promise<void> => {
+    // Runs are told to stop a little earlier than connections are cut, so that who waits hears how they ended.
+    closing ??= Promise.all([bound.drain(drainMs), worker.drain(drainMs * 0.7)]).then(closeJournal);
+    return closing;
+  };
+  const first = agents.find(({ tenant }) => tenant === "") as ServedAgent; // servedAgents sees to it
+  return { url: bound.url, card: cards.of(first), close, [Symbol.asyncDispose]: close };
+}
+
+interface Parts {
+  readonly agents: readonly ServedAgent[];
+  readonly cards: Cards;
+  readonly journal: Journal;
+  readonly logger: Logger;
+  readonly options: ServeOptions;
+}
+
+/** All bindings over one handler, on one port. */
+async function listen(parts: Parts): Promise<{ readonly url: string; drain(deadlineMs: number): Promise<void> }> {
+  const { cards, journal, options } = parts;
+  const { port = 8080, host = "127.0.0.1", path = "/a2a", tls, trustedProxies } = options;
+  const draining = new AbortController();
+  const context = bindingContext(parts, draining.signal);
   const { createHost } = await import("./hosts/host.js");
   const bound = await createHost({
     jsonRpc: createJsonRpcBinding(context),
@@ -68,86 +75,46 @@ export async function serve(served: Served, options: ServeOptions = {}): Promise
     rpc: createGrpcBinding(context),
     path,
     maxBodyBytes: context.maxBodyBytes,
-    runtime,
-    logger,
+    runtime: context.runtime,
+    logger: context.logger,
     draining,
     ready: () => journal.ready(),
-    tls: options.tls,
-    trustedProxies: options.trustedProxies,
-    card: (name) => {
-      const one =
-        name === undefined ? agents.find(({ tenant }) => tenant === "") : agents.find((known) => known.name === name);
-      return one === undefined ? undefined : JSON.stringify(v1.writeCard(card(one)));
-    },
-    agents: () =>
-      agents.map(({ name }) => ({
-        name,
-        cardUrl: `${origin}/agents/${encodeURIComponent(name)}/.well-known/agent-card.json`,
-      })),
+    tls,
+    trustedProxies,
+    card: (name, _version, origin) => cards.text(name, origin),
+    agents: cards.list,
   });
-  let listening: { readonly port: number };
-  try {
-    listening = await bound.listen({ port, host });
-  } catch (error) {
-    await closeJournal();
-    throw error;
-  }
-  const scheme = options.tls === undefined ? "http" : "https";
-  const url = `${scheme}://${authority(host, listening.port)}`;
-  origin = (options.publicUrl ?? `${scheme}://${authority(reachable(host), listening.port)}`).replace(/\/+$/, "");
-  const worker = startWorker({
+  const { port: listening } = await bound.listen({ port, host });
+  const scheme = tls === undefined ? "http" : "https";
+  cards.listensAt(`${scheme}://${authority(reachable(host), listening)}`);
+  return { url: `${scheme}://${authority(host, listening)}`, drain: bound.drain };
+}
+
+function bindingContext({ agents, cards, journal, logger, options }: Parts, draining: AbortSignal): BindingContext {
+  const { runtime = systemRuntime, limits = {} } = options;
+  const auth = typeof options.auth === "object" ? options.auth : undefined;
+  const handler = handlerOf(agents, {
     journal,
     runtime,
     logger,
-    agents: new Map(agents.map(({ name, agent }) => [name, agent])),
-    maxRuns: options.limits?.runningTasks,
-    graceMs: Math.min(cancelGraceMs, drainMs / 5),
+    card: cards.of,
+    cancelGraceMs: options.cancelGraceMs ?? DEFAULT_CANCEL_GRACE_MS,
+    ownerOf: options.ownerOf ?? (({ id }) => id),
+    streamAtInputRequired: options.streamAtInputRequired ?? "close",
+    extendedCard: extendedCardOf(options),
   });
-
-  let closing: Promise<void> | undefined;
-  const close = async (): Promise<void> => {
-    // Runs are told to stop a little earlier than connections are cut, so that who waits hears how they ended.
-    await Promise.all([bound.drain(drainMs), worker.drain(drainMs * 0.7)]);
-    await closeJournal();
-  };
-  const first = agents.find(({ tenant }) => tenant === "") as ServedAgent; // servedAgents sees to it
-  const closeOnce = (): Promise<void> => {
-    closing ??= close();
-    return closing;
-  };
-  return { url, card: card(first), close: closeOnce, [Symbol.asyncDispose]: closeOnce };
-}
-
-function mounted(origin: string, path: string, { auth, extendedCard }: ServeOptions) {
-  const schemes =
-    typeof auth === "object" ? Object.entries(auth).map(([name, { scheme }]) => [name, scheme] as const) : [];
   return {
-    origin: origin === "" ? "http://127.0.0.1" : origin,
-    path,
-    versions: [v1.id],
-    capabilities: { streaming: true, pushNotifications: false, extendedAgentCard: extendedCard !== undefined },
-    securitySchemes: Object.fromEntries(schemes),
-  };
-}
-
-function bindingContext(
-  handler: Handler,
-  agents: readonly ServedAgent[],
-  { options, logger, draining }: { options: ServeOptions; logger: Logger; draining: AbortController },
-): BindingContext {
-  const auth = typeof options.auth === "object" ? options.auth : undefined;
-  return {
-    handler,
+    handler: decorated(handler, options),
     versions: [v1],
     authenticate: createAuthenticate(auth),
     challenges: challengesOf(auth),
     tenants: agents.length > 1 ? new Set(agents.map(({ name }) => name)) : undefined,
-    runtime: options.runtime ?? systemRuntime,
+    runtime,
     logger,
-    maxBodyBytes: options.limits?.bodyBytes ?? DEFAULT_BODY_BYTES,
-    maxDepth: options.limits?.nesting ?? 100,
+    maxBodyBytes: limits.bodyBytes ?? DEFAULT_BODY_BYTES,
+    maxDepth: limits.nesting ?? 100,
     heartbeatMs: options.heartbeatMs ?? 15_000,
-    draining: draining.signal,
+    draining,
   };
 }
 

@@ -104,6 +104,12 @@ describe("who may call", () => {
     });
   });
 
+  test("a publicUrl that is none is refused before anything is opened", async () => {
+    await expect(serve(says("A"), { ...quiet, publicUrl: "agents.example" })).rejects.toThrow(
+      /publicUrl must be a URL/,
+    );
+  });
+
   test("what can't be a card is refused before anything is opened", async () => {
     const empty = { empty: { type: "custom" as const, scheme: {}, authenticate: () => undefined } };
     await expect(serve(says("A"), { ...quiet, auth: empty })).rejects.toThrow(/A can't have a card.*securitySchemes/);
@@ -202,6 +208,46 @@ describe("what an agent offers", () => {
     await using peer = await connect(outer.url);
     expect((await peer.send("x")).text).toBe("A: x");
     expect((await peer.stream("y").reply()).text).toBe("A: y");
+  });
+});
+
+describe("behind a proxy", () => {
+  const cardThrough = async (url: string, headers: Record<string, string>) => {
+    const response = await fetch(`${url}/.well-known/agent-card.json`, { headers });
+    const card = (await response.json()) as { supportedInterfaces: { url: string }[] };
+    return card.supportedInterfaces.map((one) => one.url);
+  };
+  const forwarded = {
+    "x-forwarded-host": "agents.example",
+    "x-forwarded-proto": "https",
+    "x-forwarded-prefix": "/team",
+  };
+
+  test("the card says what a trusted proxy says of its address", async () => {
+    await using server = await serve(says("A"), { ...quiet, trustedProxies: ["127.0.0.1"] });
+    const urls = await cardThrough(server.url, forwarded);
+    expect(urls.slice(0, 3)).toEqual([
+      "https://agents.example/team/a2a",
+      "https://agents.example/team/a2a",
+      "agents.example:443",
+    ]);
+    expect((await cardThrough(server.url, {}))[0]).toBe(`${server.url}/a2a`);
+    expect((await cardThrough(server.url, { ...forwarded, "x-forwarded-host": "a.example/../evil?" }))[0]).toBe(
+      `${server.url}/a2a`,
+    );
+  });
+
+  test("nobody else is believed, and publicUrl wins", async () => {
+    await using plain = await serve(says("A"), quiet);
+    expect((await cardThrough(plain.url, forwarded))[0]).toBe(`${plain.url}/a2a`);
+    await using other = await serve(says("A"), { ...quiet, trustedProxies: ["10.0.0.0/8"] });
+    expect((await cardThrough(other.url, forwarded))[0]).toBe(`${other.url}/a2a`);
+    await using named = await serve(says("A"), {
+      ...quiet,
+      trustedProxies: ["127.0.0.1"],
+      publicUrl: "https://public.example/",
+    });
+    expect((await cardThrough(named.url, forwarded))[0]).toBe("https://public.example/a2a");
   });
 });
 

@@ -1,13 +1,14 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { send } from "./fastify.js";
+import type { ForwardedOrigin } from "./forwarded.js";
 import { readHeaders } from "./http.js";
 import { type PublicAnswers, WELL_KNOWN_CARD } from "./public-answers.js";
 
 /** Mounts the public cards and the list of agents. */
-export function addCardRoutes(app: FastifyInstance, answers: PublicAnswers): void {
+export function addCardRoutes(app: FastifyInstance, answers: PublicAnswers, originOf: ForwardedOrigin): void {
   const card = async (request: FastifyRequest, reply: FastifyReply) => {
     const { agent } = request.params as { readonly agent?: string };
-    return send(reply, await answers.card(agent, readHeaders(request.raw)));
+    return send(reply, await answers.card(agent, readHeaders(request.raw), originOf(request.raw)));
   };
   for (const url of [WELL_KNOWN_CARD, `/agents/:agent${WELL_KNOWN_CARD}`]) {
     app.route({ method: ["GET", "HEAD"], url, handler: card });

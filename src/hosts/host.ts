@@ -6,6 +6,7 @@ import { A2AError } from "../a2a/errors.js";
 import { refusal } from "../bindings/http-json/status.js";
 import { addCardRoutes, addHealthRoutes } from "./card-route.js";
 import { addBindings, type BindingRoutesOptions, refusalOfFastify, send, takeBodiesAsTheyAre } from "./fastify.js";
+import { createForwardedOrigin } from "./forwarded.js";
 import { type AnyRequest, type AnyResponse, readHeaders, splitTarget } from "./http.js";
 import { createOnePort, type OnePortOptions } from "./one-port.js";
 import { createPublicAnswers, type PublicAnswersOptions } from "./public-answers.js";
@@ -60,7 +61,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
   );
   app.setNotFoundHandler(addBindings(app, options));
   const answers = createPublicAnswers(options);
-  addCardRoutes(app, answers);
+  addCardRoutes(app, answers, createForwardedOrigin(options.trustedProxies ?? []));
   addHealthRoutes(app, answers, options.draining.signal);
   options.routes?.(app);
   await app.ready();

@@ -14,9 +14,14 @@ export interface PublicAnswersOptions {
    *
    * @param agent the name of the agent; `undefined` for the default one's.
    * @param version what `A2A-Version` says; `undefined` without.
+   * @param origin where a trusted proxy says that callers reach this server; `undefined` if none does.
    * @returns `undefined` if there is no such agent.
    */
-  card(agent: string | undefined, version: string | undefined): string | undefined | Promise<string | undefined>;
+  card(
+    agent: string | undefined,
+    version: string | undefined,
+    origin: string | undefined,
+  ): string | undefined | Promise<string | undefined>;
   /** The names of the agents, with the addresses of their cards. For `GET /agents`. */
   agents?: (() => readonly { readonly name: string; readonly cardUrl: string }[]) | undefined;
   /** When the cards last changed, in milliseconds since the epoch. Default: now, once. */
@@ -32,7 +37,7 @@ export interface PublicAnswersOptions {
 /** What everybody may ask, whichever host carries it. None of them throws. */
 export interface PublicAnswers {
   /** A card (§8.2) with what caching needs (§8.6), open to pages of every origin. */
-  card(agent: string | undefined, headers: RequestHeaders): Promise<WireResponse>;
+  card(agent: string | undefined, headers: RequestHeaders, origin?: string): Promise<WireResponse>;
   /** What a browser asks before it asks for a card of a version. */
   preflight(): WireResponse;
   agents(): WireResponse;
@@ -42,16 +47,18 @@ export interface PublicAnswers {
   readiness(draining: boolean): Promise<WireResponse>;
 }
 
+const FORWARDED = "X-Forwarded-Host, X-Forwarded-Proto, X-Forwarded-Prefix";
 const openToAll = { "access-control-allow-origin": "*" };
 
 export function createPublicAnswers(options: PublicAnswersOptions): PublicAnswers {
   const { card: cardOf, agents, ready, runtime, cardsChangedAt = runtime.now(), cardMaxAgeS = 300 } = options;
   const changedAt = new Date(cardsChangedAt);
 
-  async function card(agent: string | undefined, headers: RequestHeaders): Promise<WireResponse> {
-    const always = { ...openToAll, "access-control-expose-headers": "etag", vary: "A2A-Version" };
+  async function card(agent: string | undefined, headers: RequestHeaders, origin?: string): Promise<WireResponse> {
+    const vary = origin === undefined ? "A2A-Version" : `A2A-Version, ${FORWARDED}`;
+    const always = { ...openToAll, "access-control-expose-headers": "etag", vary };
     try {
-      const text = await cardOf(agent, headers.get("a2a-version") ?? undefined);
+      const text = await cardOf(agent, headers.get("a2a-version") ?? undefined, origin);
       if (text === undefined) throw new A2AError("METHOD_NOT_FOUND", "There is no such agent");
       const etag = await etagOf(text);
       const cached = {
