@@ -26,7 +26,10 @@ export interface WorkerOptions {
 
 /** Runs the agents of this instance. */
 export interface Worker {
-  /** Takes no more work; lets what runs end for so long, then tells it to stop. Resolves when nothing runs any more. */
+  /**
+   * Takes no more work; lets what runs end for so long, then tells it to stop. Resolves when nothing runs any more, or when even the
+   * grace time is over by half.
+   */
   drain(deadlineMs: number): Promise<void>;
 }
 
@@ -59,15 +62,22 @@ export function startWorker(options: WorkerOptions): Worker {
     else
       logger.error({ taskId: lease.taskId, agent: lease.head.agent }, "A task was taken whose agent isn't served here");
   };
+  // One that is served alone may have been called otherwise when the task began.
+  const names = agents.size === 1 ? undefined : [...agents.keys()];
+  const versionOf = (agent: string) => agents.get(agent)?.definition.version ?? "1.0.0";
+  let claiming = 0;
+  const room = (): number => maxRuns - running.size - leases.taking - claiming;
   const claim = async (): Promise<void> => {
-    while (!draining && running.size < maxRuns) {
+    while (!draining && room() > 0) {
       runtime.at("claim");
-      const claimed = await leases.claim(
-        Math.min(CLAIM_BATCH, maxRuns - running.size),
-        (agent) => agents.get(agent)?.definition.version ?? "1.0.0",
-      );
-      for (const lease of claimed) begin(lease);
-      if (claimed.length === 0) return;
+      claiming = Math.min(CLAIM_BATCH, room());
+      try {
+        const claimed = await leases.claim(claiming, versionOf, names);
+        for (const lease of claimed) begin(lease);
+        if (claimed.length === 0) return;
+      } finally {
+        claiming = 0;
+      }
     }
   };
   const look = (): void => {
@@ -92,7 +102,7 @@ export function startWorker(options: WorkerOptions): Worker {
     poll = runtime.after(pollMs, tick);
   };
 
-  leases.hasRoom = () => !draining && running.size < maxRuns;
+  leases.hasRoom = () => !draining && room() > 0;
   leases.onTaken = begin;
   leases.onDue = look;
   tick();
@@ -104,13 +114,17 @@ export function startWorker(options: WorkerOptions): Worker {
         for (const stop of stops) stop();
       };
       const deadline = runtime.after(deadlineMs, stopAll, { keepAlive: true }); // a run may wait for nothing that does
-      while (running.size > 0) await Promise.all(running);
+      // What a journal that fails doesn't take until then is an orphan's at the next start.
+      const late = new Promise<void>((resolve) => runtime.after(deadlineMs + 1.5 * graceMs, resolve));
+      const ended = async () => {
+        while (running.size > 0) await Promise.all(running);
+      };
+      await Promise.race([ended(), late]);
       deadline.cancel();
     },
   };
 }
 
-/** One that is served alone may have been called otherwise when the task began. */
 function agentFor(agents: ReadonlyMap<string, DefinedAgent>, name: string): DefinedAgent | undefined {
   return agents.size === 1 ? [...agents.values()][0] : agents.get(name);
 }

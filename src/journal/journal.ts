@@ -194,12 +194,17 @@ export interface Journal {
 export interface Leases {
   /** Whether this instance has room for another run: whoever accepts a message takes its lease then. Set by the worker; false before. */
   hasRoom: () => boolean;
+  /** How many appends are under way that may take a lease here: `onTaken` has not been told of them yet. `claim` doesn't count. */
+  taking: number;
   /** `append` took a lease here, and it is committed (`claim` returns its own instead). One listener: the worker. */
   onTaken: (lease: Lease) => void;
   /** Something may be due. One listener: the worker. A hint; the poll is the floor. */
   onDue: () => void;
-  /** Tasks that are due and that nobody holds, taken for this instance, TurnStarted appended. `agentVersion` by the head's agent. */
-  claim(limit: number, agentVersion: (agent: string) => string): Promise<readonly Lease[]>;
+  /**
+   * Tasks that are due and that nobody holds, taken for this instance, TurnStarted appended. `agentVersion` by the head's agent;
+   * `agents`: whose tasks, by default everybody's.
+   */
+  claim(limit: number, agentVersion: (agent: string) => string, agents?: readonly string[]): Promise<readonly Lease[]>;
   /**
    * Tasks whose holder is dead: with an expired heartbeat, or on this machine with a process that is gone. To take one over, append
    * with `expect` its position, `fence`, and `take` or `due`.

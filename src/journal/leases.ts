@@ -17,11 +17,12 @@ export interface LeaseOptions {
 export function createLeases({ runtime, db, instance, append }: LeaseOptions): Leases {
   return {
     hasRoom: () => false,
+    taking: 0,
     onTaken() {},
     onDue() {},
-    async claim(limit, agentVersion) {
+    async claim(limit, agentVersion, agents) {
       runtime.at("claim");
-      const due = await selectDue(db, runtime.now(), limit);
+      const due = await selectDue(db, runtime.now(), limit, agents);
       const claims = due.map(async ({ taskId, agent }): Promise<Lease | undefined> => {
         // In between somebody may have been here and gone, and left it due another time.
         const result = await append({ taskId, events: [], overdue: true, take: { agentVersion: agentVersion(agent) } });
@@ -36,16 +37,20 @@ export function createLeases({ runtime, db, instance, append }: LeaseOptions): L
   };
 }
 
-async function selectDue(db: Kysely<Schema>, now: number, limit: number): Promise<readonly Head[]> {
-  const rows = await db
+async function selectDue(
+  db: Kysely<Schema>,
+  now: number,
+  limit: number,
+  agents: readonly string[] | undefined,
+): Promise<readonly Head[]> {
+  let due = db
     .selectFrom("task")
     .selectAll()
     .where("holder", "is", null)
     .where("due_at", "is not", null)
-    .where("due_at", "<=", now)
-    .orderBy("due_at")
-    .limit(limit)
-    .execute();
+    .where("due_at", "<=", now);
+  if (agents !== undefined) due = due.where("agent", "in", agents);
+  const rows = await due.orderBy("due_at").limit(limit).execute();
   return rows.map(toHead);
 }
 

@@ -102,10 +102,16 @@ class SqlJournal implements Journal {
   }
 
   async append(request: AppendRequest): Promise<AppendResult> {
-    const { result } = await this.#append(request);
-    const lease = result.kind === "ok" ? result.lease : undefined;
-    if (lease !== undefined) this.#tell(() => this.leases.onTaken(lease));
-    return result;
+    if (request.take === undefined) return (await this.#append(request)).result;
+    this.leases.taking++;
+    try {
+      const { result } = await this.#append(request);
+      const lease = result.kind === "ok" ? result.lease : undefined;
+      if (lease !== undefined) this.#tell(() => this.leases.onTaken(lease));
+      return result;
+    } finally {
+      this.leases.taking--;
+    }
   }
 
   async head(taskId: string, reader: Reader): Promise<Head | undefined> {
