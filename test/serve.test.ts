@@ -53,6 +53,17 @@ describe("several agents", () => {
     expect((await connect(`${server.url}/a2a/`)).card.name).toBe(server.card.name);
   });
 
+  test("the skill that the card shows may be named, also where it was made for an agent without any", async () => {
+    await using server = await serve(says("A"), quiet);
+    await using peer = await connect(server.url);
+    const [shown] = peer.card.skills;
+    expect((await peer.send("x", { skill: shown?.id })).text).toBe("A: x");
+    await expect(peer.send("x", { skill: "other" })).rejects.toMatchObject({
+      reason: "INVALID_PARAMS",
+      message: expect.stringContaining(`say one of ${shown?.id}`),
+    });
+  });
+
   test("one agent alone has no tenants", async () => {
     await using server = await serve(says("A"), quiet);
     await using peer = await connect(server.url);

@@ -89,13 +89,19 @@ function interfacesOf({ origin, path, tenant, versions }: CardContext): AgentInt
   );
 }
 
-/** REQUIRED lists and strings are never empty: a skill is made if there is none, names and tags default to the id. */
-function skillsOf({ name, description, skills }: CardFacts): AgentSkillJson[] {
-  const slug =
-    name
+/** The id of the skill that the card of an agent without skills shows. */
+export function madeSkillId(agentName: string): string {
+  return (
+    agentName
       .toLowerCase()
       .replace(/[^a-z0-9]+/g, "-")
-      .replace(/^-|-$/g, "") || "main";
+      .replace(/^-|-$/g, "") || "main"
+  );
+}
+
+/** REQUIRED lists and strings are never empty: a skill is made if there is none, names and tags default to the id. */
+function skillsOf({ name, description, skills }: CardFacts): AgentSkillJson[] {
+  const slug = madeSkillId(name);
   if (skills.length === 0) return [{ id: slug, name, description, tags: [slug] }];
   return skills.map((skill) => {
     const { id = slug, tags = [] } = skill;

@@ -1,3 +1,4 @@
+import { madeSkillId } from "../a2a/agent-card.js";
 import type { Call } from "../a2a/call.js";
 import { anonymous } from "../a2a/call.js";
 import { judge, type MessageView, messageView, partsOf } from "../a2a/content.js";
@@ -52,21 +53,23 @@ function skillFor({ definition, skills }: DefinedAgent, message: Message): Defin
   const named = message.metadata?.[SKILL];
   const answering = skills.filter((one) => one.run !== undefined || one.reply !== undefined);
   if (named !== undefined) {
-    const skill = skills.find(({ id }) => id === named);
-    if (skill === undefined) throw unnamed(`there is no skill ${JSON.stringify(named)}`, skills);
-    return skill;
+    const ids = skills.length === 0 ? [madeSkillId(definition.name)] : skills.map(({ id }) => id);
+    if (!ids.some((id) => id === named)) throw unnamed(`there is no skill ${JSON.stringify(named)}`, ids);
+    return skills.find(({ id }) => id === named);
   }
   if (answering.length === 0 || definition.run !== undefined || definition.reply !== undefined) return undefined;
   const chosen = answering.length === 1 ? answering[0] : answering.find((one) => one.default);
-  if (chosen === undefined) throw unnamed("names one of several skills", skills);
+  if (chosen === undefined)
+    throw unnamed(
+      "names one of several skills",
+      skills.map(({ id }) => id),
+    );
   return chosen;
 }
 
-function unnamed(what: string, skills: readonly DefinedSkill[]) {
-  const known = skills.length === 0 ? "this agent has none" : `say one of ${skills.map(({ id }) => id).join(", ")}`;
-  return invalidParams([
-    { path: `message.metadata.${SKILL}`, rule: "SKILL", description: `${what}; ${known}`, section: "§4.4.5" },
-  ]);
+function unnamed(what: string, ids: readonly string[]) {
+  const description = `${what}; say one of ${ids.join(", ")}`;
+  return invalidParams([{ path: `message.metadata.${SKILL}`, rule: "SKILL", description, section: "§4.4.5" }]);
 }
 
 async function assertInput(skill: DefinedSkill | undefined, message: Message): Promise<void> {
