@@ -7,6 +7,7 @@ import { createHttpJsonClient } from "./bindings/http-json/client.js";
 import { createJsonRpcClient } from "./bindings/jsonrpc/client.js";
 import { fetchAgentCard, readAgentCard } from "./client/agent-card.js";
 import { type BindingName, type Chosen, chooseInterface } from "./client/choose-interface.js";
+import { DEFAULT_TIMEOUT_MS, deadlineOf } from "./client/deadline.js";
 import { callError } from "./client/outcome.js";
 import { createPeer, type Peer } from "./client/peer.js";
 import { systemRuntime } from "./runtime/runtime.js";
@@ -32,6 +33,8 @@ export interface ConnectOptions {
   /** Default: the global one. */
   fetch?: typeof fetch | undefined;
   signal?: AbortSignal | undefined;
+  /** How long the card may take to come. Default 30 000. */
+  timeoutMs?: number | undefined;
 }
 
 /**
@@ -62,10 +65,15 @@ export async function connect(
 
 async function cardOf(
   target: string | URL | AgentCard | AgentCardJson,
-  { headers = {}, fetch = globalThis.fetch, signal }: ConnectOptions,
+  { headers = {}, fetch = globalThis.fetch, signal, timeoutMs = DEFAULT_TIMEOUT_MS }: ConnectOptions,
 ): Promise<AgentCard> {
   if (typeof target !== "string" && !(target instanceof URL)) return readAgentCard(target);
-  return fetchAgentCard(new URL(target), { fetch, headers: () => headers, signal });
+  const deadline = deadlineOf(systemRuntime, signal, timeoutMs);
+  try {
+    return await fetchAgentCard(new URL(target), { fetch, headers: () => headers, signal: deadline.signal });
+  } finally {
+    deadline.clear();
+  }
 }
 
 interface Wire {

@@ -1,9 +1,12 @@
 import { decodeJson } from "../a2a/codec.js";
 import { A2AError } from "../a2a/errors.js";
 import { type AgentCard, type AgentCardJson, AgentCardSchema } from "../a2a/types.js";
+import { parseJson } from "../bindings/json.js";
+import { readBody } from "../bindings/read-body.js";
 
 const WELL_KNOWN = "/.well-known/agent-card.json";
 const MAX_CARD_BYTES = 1024 * 1024;
+const MAX_CARD_DEPTH = 100;
 
 /** What a card is fetched with. */
 export interface CardFetch {
@@ -71,11 +74,11 @@ function trimmed(path: string): string {
 }
 
 async function jsonOf(response: Response, place: string): Promise<unknown> {
-  const text = await response.text();
-  if (text.length > MAX_CARD_BYTES)
+  const bytes = await readBody(response.body, MAX_CARD_BYTES);
+  if (bytes === undefined)
     throw new A2AError("INVALID_AGENT_RESPONSE", `The answer at ${place} is too large for an agent card`);
   try {
-    return JSON.parse(text);
+    return parseJson(bytes, MAX_CARD_DEPTH);
   } catch (cause) {
     throw new A2AError("INVALID_AGENT_RESPONSE", `The answer at ${place} isn't JSON, so it isn't an agent card`, {
       cause,

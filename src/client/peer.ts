@@ -17,11 +17,10 @@ import {
   TaskState,
 } from "../a2a/types.js";
 import type { Runtime } from "../runtime/runtime.js";
+import { DEFAULT_TIMEOUT_MS, deadlineOf } from "./deadline.js";
 import { callError } from "./outcome.js";
 import { assertEndedWell, type Reply, replyOf } from "./reply.js";
 import { createTaskStream, type TaskStream } from "./task-stream.js";
-
-const DEFAULT_TIMEOUT_MS = 30_000;
 
 export interface CallOptions {
   signal?: AbortSignal | undefined;
@@ -232,18 +231,4 @@ async function* opened(
   } finally {
     deadline.clear();
   }
-}
-
-function deadlineOf(
-  runtime: Runtime,
-  signal: AbortSignal | undefined,
-  timeoutMs: number | undefined,
-): { signal: AbortSignal | undefined; clear(): void } {
-  if (timeoutMs === undefined) return { signal, clear() {} };
-  const late = new AbortController();
-  const timer = runtime.after(timeoutMs, () => late.abort(new Error(`No answer within ${timeoutMs} ms`)));
-  return {
-    signal: signal === undefined ? late.signal : AbortSignal.any([signal, late.signal]),
-    clear: () => timer.cancel(),
-  };
 }
