@@ -63,6 +63,10 @@ describe("serve", () => {
     expect(stderr).toContain('say "type": "module" in package.json');
   });
 
+  test("says its version", async () => {
+    expect((await nuncio("--version")).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+
   test("refuses a module that exports no agent, and a port that is taken", async () => {
     const file = join(folder, "empty.mjs");
     writeFileSync(file, "export const x = 1;");
@@ -148,7 +152,9 @@ describe("task", () => {
     const watching = nuncio("task", "watch", slow, id);
     expect((await nuncio("task", "cancel", slow, id)).stdout).toContain("CANCELED");
     const watched = await watching;
-    if (watched.code !== 3) expect([watched.code, watched.stdout]).toEqual([1, expect.stringContaining("CANCELED")]);
+    expect([watched.code, watched.stdout]).toEqual([1, expect.stringContaining("CANCELED")]);
+    const again = await nuncio("task", "watch", slow, id); // it has ended: its result is shown
+    expect([again.code, again.stdout]).toEqual([1, expect.stringMatching(/state {4}CANCELED/)]);
     expect((await nuncio("task", "get", slow, id)).stdout).toContain("state    CANCELED");
     expect((await nuncio("task", "list", slow, "--state", "working")).stdout).toBe("No tasks.\n");
     const missing = await nuncio("task", "get", slow, "nope");

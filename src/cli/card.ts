@@ -1,7 +1,7 @@
 import { AgentCardSchema } from "../a2a/types.js";
 import { callOptions, readArguments } from "./arguments.js";
 import { peerOf } from "./peer.js";
-import type { Output } from "./terminal.js";
+import { type Output, plain } from "./terminal.js";
 
 /** `nuncio card URL`: what an agent says of itself. */
 export async function card(args: readonly string[], output: Output): Promise<number> {
@@ -12,19 +12,20 @@ export async function card(args: readonly string[], output: Output): Promise<num
     return 0;
   }
   const { name, version, description, supportedInterfaces, skills, capabilities, securitySchemes } = peer.card;
-  output.line(`${name} ${version}\n${description}\n`);
+  const line = (text: string): void => output.line(plain(text));
+  line(`${name} ${version}\n${description}\n`);
   for (const { protocolBinding, protocolVersion, url, tenant } of supportedInterfaces) {
-    output.line(`  ${protocolBinding} ${protocolVersion}  ${url}${tenant === "" ? "" : `  tenant ${tenant}`}`);
+    line(`  ${protocolBinding} ${protocolVersion}  ${url}${tenant === "" ? "" : `  tenant ${tenant}`}`);
   }
-  output.line("\nSkills");
-  for (const skill of skills) output.line(`  ${skill.id}  ${skill.description}`);
+  line("\nSkills");
+  for (const skill of skills) line(`  ${skill.id}  ${skill.description}`);
   const can = Object.entries({
     streaming: capabilities?.streaming,
     "push notifications": capabilities?.pushNotifications,
     "extended card": capabilities?.extendedAgentCard,
   });
-  output.line(`\n${can.map(([what, yes]) => `${what}: ${yes ? "yes" : "no"}`).join(", ")}`);
+  line(`\n${can.map(([what, yes]) => `${what}: ${yes ? "yes" : "no"}`).join(", ")}`);
   const schemes = Object.keys(securitySchemes);
-  output.line(`authentication: ${schemes.length === 0 ? "none" : schemes.join(" or ")}`);
+  line(`authentication: ${schemes.length === 0 ? "none" : schemes.join(" or ")}`);
   return 0;
 }

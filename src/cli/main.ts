@@ -1,6 +1,9 @@
+import { createRequire } from "node:module";
 import { CallError } from "../client/outcome.js";
-import { createOutput, type Output } from "./terminal.js";
+import { createOutput, type Output, plain } from "./terminal.js";
 import { USAGE, UsageError } from "./usage.js";
+
+const { version } = createRequire(import.meta.url)("nuncio/package.json") as { version: string };
 
 type Command = (args: readonly string[], output: Output) => Promise<number>;
 
@@ -16,13 +19,17 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
 async function main(args: readonly string[]): Promise<number> {
   const output = createOutput(process.stdout, process.stderr);
   const [name, ...rest] = args;
+  if (name === "--version" || name === "-v") {
+    output.line(version);
+    return 0;
+  }
   if (name === undefined || name === "help" || args.includes("--help") || args.includes("-h")) {
     output.line(USAGE);
     return name === undefined ? 2 : 0;
   }
   try {
     const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-    if (load === undefined) throw new UsageError(`There is no command ${JSON.stringify(name)}; try nuncio help`);
+    if (load === undefined) throw new UsageError(`There is no command ${JSON.stringify(name)}; try npx nuncio help`);
     const command = await load();
     return await command(rest, output);
   } catch (error) {
@@ -33,7 +40,7 @@ async function main(args: readonly string[]): Promise<number> {
 /** One clear line, and what it means for the next step. */
 function failed(error: unknown): number {
   const message = (error instanceof Error ? error.message : String(error)).split("\n")[0] ?? "";
-  process.stderr.write(`nuncio: ${message}\n`);
+  process.stderr.write(`nuncio: ${plain(message)}\n`);
   if (error instanceof UsageError) return 2;
   if (!(error instanceof CallError)) return 2;
   switch (error.outcome) {
@@ -42,7 +49,7 @@ function failed(error: unknown): number {
     case "not-sent":
       return 3;
     case "unknown":
-      process.stderr.write("It isn't known whether the agent acted; look with: nuncio task list\n");
+      process.stderr.write("It isn't known whether the agent acted; look with: npx nuncio task list\n");
       return 4;
   }
 }

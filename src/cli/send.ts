@@ -91,6 +91,6 @@ function footer(
   if (task === undefined || state === TaskState.COMPLETED) return;
   output.line(`\n${stateText(state, output.color)}  task ${task.id}`);
   if (state !== undefined && isInterrupted(state))
-    output.line(`Answer with: nuncio send ${target} "…" --task ${task.id}`);
-  else output.line(`See it with: nuncio task watch ${target} ${task.id}`);
+    output.line(`Answer with: npx nuncio send ${target} "…" --task ${task.id}`);
+  else output.line(`See it with: npx nuncio task watch ${target} ${task.id}`);
 }

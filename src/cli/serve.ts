@@ -29,8 +29,9 @@ export async function serveCommand(args: readonly string[], output: Output): Pro
     publicUrl: values["public-url"],
     auth: values.anonymous ? "anonymous" : undefined,
   });
+  const stopping = stopped(); // whoever reads that it serves may stop it at once
   introduce(server, served, journal, output);
-  await stopped();
+  await stopping;
   output.line("Stopping: letting what runs end");
   await server.close();
   return 0;
@@ -67,6 +68,7 @@ function introduce({ url, card }: Server, served: Served, journal: string, { lin
   const message = `{"message":{"messageId":"'$(date +%s%N)'","role":"ROLE_USER","parts":[{"text":"Ada"}]}}`;
   line(`${names.join(", ")} at ${url}`);
   line(`  JSON-RPC and HTTP+JSON at ${url}/a2a; gRPC, gRPC-Web and Connect on the same port`);
+  if ("agents" in served) line(`  each at  ${url}/agents/<name>; the first address is ${card.name}'s`);
   line(`  card     ${url}/.well-known/agent-card.json`);
   line(`  journal  ${journal}\n`);
   line("Try");

@@ -1,5 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { StreamResponseSchema, TaskSchema, TaskState } from "../a2a/types.js";
+import { CallError } from "../client/outcome.js";
+import type { StreamEvent, TaskStream } from "../client/task-stream.js";
 import { callOptions, readArguments, wholeNumber } from "./arguments.js";
 import { peerOf, timeoutOf } from "./peer.js";
 import { endedBadly } from "./send.js";
@@ -100,13 +102,27 @@ async function watch(args: readonly string[], output: Output): Promise<number> {
   const [target = "", id = ""] = positionals;
   await using peer = await peerOf(target, values);
   const events = peer.subscribe(id, { after: values.after, ...timeoutOf(values) });
-  if (!values.json) return endedBadly((await printEvents(events, output, "watching"))?.state) ? 1 : 0;
-  let state: TaskState | undefined;
+  try {
+    const last = values.json ? await writeEvents(events, output) : await printEvents(events, output, "watching");
+    return endedBadly(last?.state) ? 1 : 0;
+  } catch (error) {
+    // It has ended, and only its result is left to see (§3.1.6).
+    if (!(error instanceof CallError) || error.reason !== "UNSUPPORTED_OPERATION") throw error;
+    const ended = await peer.get(id, timeoutOf(values));
+    if (values.json) {
+      output.json(StreamResponseSchema, create(StreamResponseSchema, { payload: { case: "task", value: ended } }));
+    } else output.line(taskText(ended, output.color));
+    return endedBadly(ended.status?.state) ? 1 : 0;
+  }
+}
+
+async function writeEvents(events: TaskStream, output: Output): Promise<StreamEvent | undefined> {
+  let last: StreamEvent | undefined;
   for await (const event of events) {
-    state = event.state;
+    last = event;
     output.json(StreamResponseSchema, create(StreamResponseSchema, { payload: event.payload }));
   }
-  return endedBadly(state) ? 1 : 0;
+  return last;
 }
 
 function stateOf(name: string | undefined): TaskState | undefined {

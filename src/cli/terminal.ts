@@ -12,7 +12,7 @@ export interface Output {
   write(text: string): void;
   /** A message as ProtoJSON, on one line. */
   json(schema: DescMessage, message: Message): void;
-  /** Shows that something is going on, on a terminal only; gives what stops it. */
+  /** Shows that something is going on, on a terminal only; gives what stops it, as often as one likes. */
   spin(label: string): () => void;
   readonly color: boolean;
 }
@@ -43,7 +43,10 @@ function spinner(stderr: NodeJS.WriteStream, runtime: Runtime, label: string): (
     timer = runtime.after(FRAME_MS, draw);
   };
   draw();
+  let stopped = false;
   return () => {
+    if (stopped) return; // what stands on the line by now is somebody else's
+    stopped = true;
     timer?.cancel();
     stderr.write(`\r\x1b[K`);
   };
@@ -67,7 +70,12 @@ export function stateText(state: TaskState | undefined, color: boolean): string 
 
 /** Parts as a person reads them: text as it is, data as JSON, files by what is known of them. */
 export function partsText(parts: readonly Part[]): string {
-  return parts.map(partText).join("");
+  return plain(parts.map(partText).join(""));
+}
+
+/** A peer's text without what would move the cursor, or do more: it is a stranger's. */
+export function plain(text: string): string {
+  return text.replace(/(?![\n\t])\p{Cc}/gu, "");
 }
 
 function partText(part: Part): string {
@@ -106,5 +114,5 @@ export function taskText(task: Task, color: boolean): string {
 }
 
 function artifactText({ artifactId, name, parts }: Artifact): string {
-  return `artifact ${name === "" ? artifactId : `${name} (${artifactId})`}\n${partsText(parts).trim()}`;
+  return `artifact ${plain(name === "" ? artifactId : `${name} (${artifactId})`)}\n${partsText(parts).trim()}`;
 }
