@@ -1,6 +1,7 @@
 /** `nuncio/client`: call any agent. */
 import type { Call } from "./a2a/call.js";
 import type { Decorator, Handler } from "./a2a/handler.js";
+import { RESUME_EXTENSION } from "./a2a/position.js";
 import { mapHandler, streamingOf, unaryOf } from "./a2a/route.js";
 import type { AgentCard, AgentCardJson } from "./a2a/types.js";
 import { createHttpJsonClient } from "./bindings/http-json/client.js";
@@ -50,7 +51,7 @@ export async function connect(
     const card = await cardOf(target, options);
     const chosen = chooseInterface(card, options.bindings);
     const { handler, close } = await wireOf(chosen, { headers, fetch: options.fetch });
-    const addressed = atInterface(handler, chosen, extensionsOf(options));
+    const addressed = atInterface(handler, chosen, [...extensionsOf(options), ...offeredBy(card, chosen)]);
     return createPeer({
       card,
       handler: use.reduceRight((next, decorator) => decorator(next), addressed),
@@ -107,6 +108,12 @@ function atInterface(handler: Handler, { interface: { tenant } }: Chosen, extens
     unary: (key) => (request, call) => unaryOf(handler, key)(addressed(request), activated(call)),
     streaming: (key) => (request, call) => streamingOf(handler, key)(addressed(request), activated(call)),
   });
+}
+
+/** Event streams carry positions themselves; the other wires do where the peer offers it. */
+function offeredBy({ capabilities }: AgentCard, { binding }: Chosen): string[] {
+  if (binding === "jsonrpc" || binding === "http-json") return [];
+  return capabilities?.extensions.some(({ uri }) => uri === RESUME_EXTENSION) ? [RESUME_EXTENSION] : [];
 }
 
 function extensionsOf({ extensions = [] }: ConnectOptions): string[] {

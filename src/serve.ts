@@ -30,6 +30,7 @@ export async function serve(served: Served, options: ServeOptions = {}): Promise
   assertGuarded(host, options);
   const cards = createCards(agents, options);
   const logger = options.logger ?? (await defaultLogger());
+  warnOfPlainText(host, options, logger);
   const { journal, closeJournal } = await journalOf(options, logger);
   const bound = await listen({ agents, cards, journal, logger, options }).catch(async (error: unknown) => {
     await closeJournal();
@@ -156,6 +157,11 @@ function assertGuarded(host: string, { auth }: ServeOptions): void {
   throw new TypeError(
     `${host} isn't loopback, so others can reach this server: say who may call it with auth, or auth: "anonymous" if you mean everybody`,
   );
+}
+
+function warnOfPlainText(host: string, { tls, trustedProxies = [] }: ServeOptions, logger: Logger): void {
+  if (isLoopback(host) || tls !== undefined || trustedProxies.length > 0) return;
+  logger.warn({ host }, "Others reach this server in clear text; set tls, or trustedProxies if a proxy ends it");
 }
 
 function isLoopback(host: string): boolean {

@@ -3,6 +3,7 @@ import { around } from "./a2a/around.js";
 import type { Call } from "./a2a/call.js";
 import { A2AError } from "./a2a/errors.js";
 import type { Handler } from "./a2a/handler.js";
+import { RESUME_EXTENSION, withPositions } from "./a2a/position.js";
 import { routeByTenant } from "./a2a/route.js";
 import { type AgentCard, type AgentExtensionJson, type AgentSkillJson, AgentSkillSchema } from "./a2a/types.js";
 import { type DefinedAgent, type DefinedSkill, definedAgent, isAgent } from "./agent/agent.js";
@@ -84,8 +85,9 @@ function extensionsOf({ definition, skills }: DefinedAgent): AgentExtensionJson[
     uri: DEDUPLICATION_EXTENSION,
     description: "A message sent again under the same messageId within a day is taken once",
   };
+  const resume = { uri: RESUME_EXTENSION, description: "Last-Event-ID resumes a stream; events carry their position" };
   const skill = { uri: SKILL_EXTENSION, description: "message.metadata.skill names the skill that a message is for" };
-  return [...own, deduplication, ...(skills.length === 0 ? [] : [skill])];
+  return [...own, deduplication, resume, ...(skills.length === 0 ? [] : [skill])];
 }
 
 function versionOf({ definition }: DefinedAgent): string {
@@ -109,7 +111,7 @@ export function handlerOf(
 function agentHandler(served: ServedAgent, { ownerOf, card, ...core }: Parameters<typeof handlerOf>[1]): Handler {
   const { agent, name, tenant } = served;
   if (agent.definition.handler !== undefined) return implementedHandler(agent.definition.handler);
-  return createHandler({
+  const handler = createHandler({
     ...core,
     scopeOf: (call) => scopeOf(tenant, call, ownerOf),
     responder: {
@@ -122,6 +124,7 @@ function agentHandler(served: ServedAgent, { ownerOf, card, ...core }: Parameter
       reply: (skill, message, call) => reply(agent, skill, message, call),
     },
   });
+  return withPositions(handler);
 }
 
 /** Refuses every call that doesn't activate what the agent requires (§3.3.4). */

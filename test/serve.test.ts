@@ -15,6 +15,11 @@ const says = (text: string) =>
       yield task.artifact(`${text}: ${task.input.text}`);
     },
   });
+async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const read: T[] = [];
+  for await (const item of items) read.push(item);
+  return read;
+}
 const quiet = { port: 0, journal: "memory:", logger: silentLogger } as const;
 
 describe("several agents", () => {
@@ -132,6 +137,12 @@ describe("who may call", () => {
     expect(server.url).toMatch(/^http:\/\/0\.0\.0\.0:/);
   });
 
+  test("clear text for everybody is warned of", async () => {
+    const logger = { ...silentLogger, warn: vi.fn() };
+    await using _server = await serve(says("A"), { ...quiet, logger, host: "0.0.0.0", auth: "anonymous" });
+    expect(logger.warn).toHaveBeenCalledWith({ host: "0.0.0.0" }, expect.stringContaining("in clear text"));
+  });
+
   test("tasks are shared by those who have the same owner", async () => {
     await using server = await serve(says("A"), {
       ...quiet,
@@ -159,6 +170,34 @@ describe("what an agent offers", () => {
     await expect(without.stream("x").reply()).rejects.toMatchObject({ reason: "EXTENSION_SUPPORT_REQUIRED" });
     await using having = await connect(server.url, { bindings: [binding], extensions: [strict] });
     expect((await having.send("x")).text).toBe("x");
+  });
+
+  test.each(BINDINGS)("a stream is resumed after the position of any of its events over %s", async (binding) => {
+    await using server = await serve(says("A"), quiet);
+    await using peer = await connect(server.url, { bindings: [binding] });
+    const events = await all(peer.stream("x"));
+    expect(events.map(({ position }) => position)).toEqual(["2", "3", "4"]);
+    const again = await all(peer.subscribe(events[0]?.task?.id ?? "", { after: events[1]?.position }));
+    expect(again.map(({ payload, position }) => [payload.case, position])).toEqual([
+      ["task", "3"],
+      ["statusUpdate", "4"],
+    ]);
+  });
+
+  test("who activates the extension finds positions in the events' metadata; nobody else does", async () => {
+    await using server = await serve(says("A"), quiet);
+    await using peer = await connect(server.url);
+    const { uri = "" } = peer.card.capabilities?.extensions.find((one) => one.uri.includes(":resume:")) ?? {};
+    const metadata = async (extensions: string[]) =>
+      (await all(peer.stream("x", { extensions }))).map(({ payload }) => payload.value?.metadata);
+    expect(await metadata([uri])).toEqual(["2", "3", "4"].map((position) => ({ [uri]: position })));
+    expect(await metadata([])).toEqual([undefined, undefined, undefined]);
+  });
+
+  test("what HTTP+JSON answers is kept by no cache", async () => {
+    await using server = await serve(says("A"), quiet);
+    const response = await fetch(`${server.url}/a2a/tasks`, { headers: { "a2a-version": "1.0" } });
+    expect(response.headers.get("cache-control")).toBe("private, no-store");
   });
 
   test("an agent that doesn't stream says so on its card, and refuses", async () => {

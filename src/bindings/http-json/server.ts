@@ -19,6 +19,9 @@ import { createRouter, type Match, routesOf } from "./http-rule.js";
 import { decodeSegment, readHttpRequest } from "./request.js";
 import { refusal, statusText } from "./status.js";
 
+/** An answer is its caller's alone, and may be another a moment later: no cache keeps a GET. */
+const PRIVATE = { "cache-control": "private, no-store" };
+
 /** The HTTP+JSON binding (§11): the routes of the descriptor, below one path. */
 export function createHttpJsonBinding(context: BindingContext): WireBinding {
   const routers = context.versions.map((version) => {
@@ -74,7 +77,11 @@ export function createHttpJsonBinding(context: BindingContext): WireBinding {
     const call = callOf(message, principal, readServiceParameters(headers), signal);
     if (!operation.streaming) {
       const result = operation.writeResponse(await invoke(context.handler, operation, message, call));
-      return { status: 200, headers: { "content-type": acceptedType(headers) }, body: JSON.stringify(result) };
+      return {
+        status: 200,
+        headers: { ...PRIVATE, "content-type": acceptedType(headers) },
+        body: JSON.stringify(result),
+      };
     }
     const stream = await startStream(context.handler, operation, message, call);
     const writer: EventWriter = {
