@@ -170,6 +170,7 @@ function handOver(socket: Socket, timer: Timer, http1: Server, http2: Http2Serve
     socket.pause();
     socket.unshift(read);
     if (same) {
+      socket.allowHalfOpen = false; // what has no more to say in HTTP/2 can't be answered either
       http2.emit("connection", socket);
     } else {
       socket.once("end", () => responses.probe(socket));

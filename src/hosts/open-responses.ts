@@ -65,7 +65,7 @@ export function createOpenResponses(runtime: Runtime): OpenResponses {
           waiting.delete(done);
           resolve(open.size === 0);
         };
-        const timer = runtime.after(deadlineMs, done);
+        const timer = runtime.after(deadlineMs, done, { keepAlive: true }); // what is waited for may be nobody's any more
         waiting.add(done);
         if (open.size === 0) done();
       }),

@@ -17,6 +17,8 @@ import { fromConnectError } from "./errors.js";
 
 /** Often enough to notice that a peer is gone, seldom enough for servers that count pings. */
 const PING_INTERVAL_MS = 300_000;
+/** Node's 10 count what waits to be sent as well: a larger request that is refused before it has left would refuse its own answer. */
+const SESSION_MEMORY_MB = 256;
 
 export interface GrpcClientOptions {
   /** `host:port` (http on loopback, else https), or a URL with its scheme. */
@@ -40,7 +42,9 @@ export interface GrpcClient {
 export function createGrpcClient(options: GrpcClientOptions): GrpcClient {
   const baseUrl = baseUrlOf(options.url);
   const sessions =
-    options.protocol === "grpc" ? new Http2SessionManager(baseUrl, { pingIntervalMs: PING_INTERVAL_MS }) : undefined;
+    options.protocol === "grpc"
+      ? new Http2SessionManager(baseUrl, { pingIntervalMs: PING_INTERVAL_MS }, { maxSessionMemory: SESSION_MEMORY_MB })
+      : undefined;
   const invoke = invokerOf(transportOf(options, baseUrl, sessions));
   const headersOf = async (call: Call) => ({ ...parametersOf(call), ...(await options.headers?.(call)) });
 

@@ -69,7 +69,7 @@ export function createGrpcBinding(context: BindingContext, options: GrpcOptions 
       original: request,
     });
     // What nobody reads of a refused request is in the way of the connection's next one.
-    response.once("finish", () => request.resume());
+    ("stream" in response ? response.stream : response).once("finish", () => request.resume());
     const universal = {
       ...universalRequestFromNodeRequest(request, response, undefined, values),
       // Whoever stops reading a body that is too large must still be able to answer.
