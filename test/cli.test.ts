@@ -69,7 +69,7 @@ describe("serve", () => {
 
   test("refuses a module that exports no agent, and a port that is taken", async () => {
     const file = join(folder, "empty.mjs");
-    writeFileSync(file, "export const x = 1;");
+    writeFileSync(file, "export const x = setInterval(() => {}, 1000);");
     expect((await nuncio("serve", file)).stderr).toContain("exports no agent");
     const taken = await nuncio(
       "serve",

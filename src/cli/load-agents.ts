@@ -17,7 +17,9 @@ export async function loadAgents(file: string): Promise<Served> {
   const chosen = exported.default;
   const named = agents.filter(([name]) => name !== "default");
   if (agents.length === 0)
-    throw new UsageError(`${file} exports no agent: export default agent({ name, description, run })`);
+    throw new UsageError(
+      `${file} exports no agent: export default agent({ … }), or, if it calls serve itself, run it with node`,
+    );
   if (named.length === 0 && isAgent(chosen)) return chosen;
   const main = named.find(([, one]) => one === chosen)?.[0];
   if (isAgent(chosen) && main === undefined)

@@ -60,3 +60,5 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   throw error;
 });
 process.exitCode = await main(process.argv.slice(2));
+// A module that was loaded and refused may have begun something of its own.
+if (process.exitCode === 2) process.exit();
