@@ -221,7 +221,7 @@ describe("two instances on one file", () => {
     const [journal, asking] = [await open({ runtime, logger, leaseMs: 60 }), await open()];
     await begun(journal, { take });
     await beaten;
-    expect(logger.said).toEqual(["a heartbeat failed; the next one tries again"]);
+    expect(logger.said).toEqual(["A heartbeat failed; the next one tries again"]);
     expect(await asking.leases.orphans(5)).toEqual([]);
   });
 

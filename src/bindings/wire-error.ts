@@ -19,12 +19,12 @@ export function refusalOf(
   if (thrown instanceof A2AError) {
     const row = errorRow(thrown.reason);
     if (thrown.cause !== undefined && row.http < 500)
-      at.logger.debug({ reason: thrown.reason, err: thrown.cause }, "request refused");
+      at.logger.debug({ err: thrown.cause, reason: thrown.reason }, "A request was refused");
     if (thrown.cause === undefined || row.http < 500 || "correlationId" in thrown.metadata) return thrown;
   }
   if (signal?.aborted === true) return new A2AError("INTERNAL", "The caller has gone");
   const correlationId = at.runtime.id();
-  at.logger.error({ correlationId, err: thrown }, "request failed");
+  at.logger.error({ err: thrown, correlationId }, "A request failed");
   const [reason, message, metadata] =
     thrown instanceof A2AError
       ? ([thrown.reason, thrown.message, thrown.metadata] as const)

@@ -73,7 +73,7 @@ export class Tails {
     try {
       this.#options.runtime.at("wake");
     } catch (error) {
-      this.#options.logger.debug({ taskId, error }, "a wake-up was lost");
+      this.#options.logger.debug({ err: error, taskId }, "A wake-up was lost");
       return;
     }
     if (!tail.absorb(entries)) void this.#readOn(taskId, tail, newest.position);
@@ -183,7 +183,7 @@ export class Tails {
         tail.absorb(page);
       }
     } catch (error) {
-      if (!this.#closed) logger.warn({ taskId, error }, "a followed task couldn't be read; the next poll tries again");
+      if (!this.#closed) logger.warn({ err: error, taskId }, "A task couldn't be read on; the next poll tries again");
     } finally {
       this.#reading.delete(tail);
     }
@@ -208,7 +208,7 @@ export class Tails {
         if (tail !== undefined && position > tail.last) void this.#readOn(taskId, tail, position);
       }
     } catch (error) {
-      if (!this.#closed) this.#options.logger.warn({ error }, "followed tasks couldn't be polled");
+      if (!this.#closed) this.#options.logger.warn({ err: error }, "Followed tasks couldn't be polled");
     }
   }
 }

@@ -100,7 +100,7 @@ export class Instance {
       await this.#register();
       await this.#sweep();
     } catch (error) {
-      this.#options.logger.warn({ error }, "a heartbeat failed; the next one tries again");
+      this.#options.logger.warn({ err: error }, "A heartbeat failed; the next one tries again");
     }
   }
 

@@ -164,7 +164,7 @@ class SqlJournal implements Journal {
       await this.#database.kysely.selectFrom("migration").select("number").limit(1).execute();
       return true;
     } catch (error) {
-      this.#options.logger.error({ error }, "the journal's database doesn't answer");
+      this.#options.logger.error({ err: error }, "The journal's database doesn't answer");
       return false;
     }
   }
@@ -224,7 +224,7 @@ class SqlJournal implements Journal {
     try {
       listener();
     } catch (error) {
-      this.#options.logger.error({ error }, "a listener of the journal failed");
+      this.#options.logger.error({ err: error }, "A listener of the journal failed");
     }
   }
 

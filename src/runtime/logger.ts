@@ -1,4 +1,7 @@
-/** Where the library writes. The shape of pino, so that a Fastify logger fits as it is. */
+/**
+ * Where the library writes. The shape of pino, so that a Fastify logger fits as it is. A message is a sentence without a full stop; the
+ * details name what it is about (`taskId`, …), and an error is `err`, which pino writes out whole.
+ */
 export interface Logger {
   debug(details: object, message?: string): void;
   info(details: object, message?: string): void;

@@ -86,7 +86,7 @@ export function createGrpcBinding(context: BindingContext, options: GrpcOptions 
     handle(request, response) {
       answer(request, response).catch((error: unknown) => {
         // What a handler throws is an answer already. This is a caller who went away in the middle of it, or never was one.
-        context.logger.debug({ err: error }, "response not delivered");
+        context.logger.debug({ err: error }, "An answer could not be delivered");
         response.destroy();
       });
     },
