@@ -92,6 +92,7 @@ describe("the reader of an event stream", () => {
     ["a comment without an end", [":", ...Array.from({ length: 40 }, () => "x".repeat(100))]],
     ["a whole line", [`data: ${"x".repeat(2_000)}\n\n`]],
     ["lines without an end", Array.from({ length: 2_000 }, () => "data:\n")],
+    ["empty lines, which cost memory too", Array.from({ length: 250 }, () => "data:\n")],
   ])("stops at %s with a typed error, and cancels", async (_what, chunks) => {
     const { stream, canceled } = streamOf(chunks);
     const read = async () => {

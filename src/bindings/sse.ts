@@ -189,7 +189,7 @@ function eventReader() {
       const value = colon < 0 ? "" : line.slice(colon + (line[colon + 1] === " " ? 2 : 1));
       if (field === "data") {
         data.push(value);
-        length += value.length + 1;
+        length += line.length + 1; // not of the value: millions of empty ones would cost more than they count
       } else if (field === "id" && !value.includes("\0")) {
         id = value;
       }
