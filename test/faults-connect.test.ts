@@ -1,5 +1,6 @@
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { CallError, connect } from "nuncio/client";
+import type { AgentCardJson } from "nuncio/types";
 import { afterEach, expect, test } from "vitest";
 
 const closing: (() => void)[] = [];
@@ -55,3 +56,28 @@ test.each([
   const url = await startServer((socket) => void (text !== "" && socket.write(text)));
   await expect(connect(url, { timeoutMs: 50 })).rejects.toMatchObject({ outcome: "not-sent", message: /within 50 ms/ });
 });
+
+test.each([
+  "javascript:alert(1)",
+  "file:///etc/passwd",
+  "data:text/plain,hi",
+  "ftp://example.org",
+  "/a2a",
+  "",
+  "http://u:p@localhost",
+])("a card that gives %j as its address is refused before anything is sent, whatever the binding", async (url) => {
+  for (const protocolBinding of ["JSONRPC", "HTTP+JSON", "GRPC"]) {
+    const failed = connect(cardWith([{ url, protocolBinding, protocolVersion: "1.0" }]));
+    await expect(failed).rejects.toMatchObject({ outcome: "not-sent", reason: "INVALID_AGENT_RESPONSE" });
+  }
+});
+
+test("an address that nothing can go to is passed over for the next one", async () => {
+  const next = { url: "localhost:1", protocolBinding: "GRPC", protocolVersion: "1.0" };
+  const peer = await connect(cardWith([{ ...next, url: "file:///x", protocolBinding: "JSONRPC" }, next]));
+  await expect(peer.get("x")).rejects.toMatchObject({ message: expect.stringContaining("ECONNREFUSED") });
+});
+
+function cardWith(supportedInterfaces: NonNullable<AgentCardJson["supportedInterfaces"]>): AgentCardJson {
+  return { name: "Hostile", description: "Gives odd addresses", version: "1", supportedInterfaces };
+}

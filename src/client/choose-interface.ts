@@ -19,8 +19,9 @@ export interface Chosen {
 }
 
 /**
- * The first interface in the card's order that we speak (§8.3.2); with `bindings`, the first that the caller prefers.
- * @throws A2AError VERSION_NOT_SUPPORTED, saying what the card offers.
+ * The first interface in the card's order that we speak (§8.3.2); with `bindings`, the first that the caller prefers. A card is
+ * another's word: an address that isn't one of HTTP is passed over.
+ * @throws A2AError VERSION_NOT_SUPPORTED, saying what the card offers; INVALID_AGENT_RESPONSE when only the address is wrong.
  */
 export function chooseInterface(card: AgentCard, bindings?: readonly BindingName[]): Chosen {
   const spoken = card.supportedInterfaces.flatMap((one): Chosen[] => {
@@ -29,12 +30,28 @@ export function chooseInterface(card: AgentCard, bindings?: readonly BindingName
   });
   const wanted =
     bindings === undefined ? spoken : bindings.flatMap((name) => spoken.filter(({ binding }) => binding === name));
-  const [first] = wanted;
+  const first = wanted.find(isReachable);
   if (first !== undefined) return first;
+  const [unreachable] = wanted;
+  if (unreachable !== undefined)
+    throw new A2AError(
+      "INVALID_AGENT_RESPONSE",
+      `The card of ${card.name} gives ${JSON.stringify(unreachable.interface.url)} for ${unreachable.interface.protocolBinding}, which no call can go to`,
+    );
   const offered =
     card.supportedInterfaces
       .map(({ protocolBinding, protocolVersion }) => `${protocolBinding} ${protocolVersion}`)
       .join(", ") || "nothing";
   const asked = bindings === undefined ? "" : ` over ${bindings.join(", ")}`;
   throw new A2AError("VERSION_NOT_SUPPORTED", `${card.name} offers no A2A 1.0 interface${asked}; it offers ${offered}`);
+}
+
+/** An address of HTTP without credentials, or, of gRPC, a bare authority. */
+function isReachable({ binding, interface: { url } }: Chosen): boolean {
+  const isBare = binding === "grpc" && !/^https?:/i.test(url);
+  const address = isBare ? `https://${url}` : url;
+  if (!URL.canParse(address)) return false;
+  const { protocol, hostname, username, password } = new URL(address);
+  if (isBare && /[/?#]/.test(url)) return false;
+  return /^https?:$/.test(protocol) && hostname !== "" && username === "" && password === "";
 }
