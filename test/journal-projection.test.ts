@@ -3,14 +3,15 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { TaskEventSchema } from "../gen/nuncio/journal/v1/journal_pb.js";
 import { type Message, Role, type Task, TaskSchema, TaskState } from "../src/a2a/types.js";
-import { Entry, type TaskEventInit } from "../src/journal/event.js";
+import { Entry } from "../src/journal/event.js";
+import type { NewEvent } from "../src/journal/journal.js";
 import { evolve, fold, toStreamResponse } from "../src/journal/projection.js";
 import { artifact, asked, completed, received, said, status, working } from "./support/journal-events.js";
 
-const turn: TaskEventInit = { kind: { case: "turnStarted", value: { turn: 1, attempt: 1 } } };
+const turn: NewEvent = { kind: { case: "turnStarted", value: { turn: 1, attempt: 1 } } };
 
 /** Entries of one task, a second apart. */
-function log(...events: readonly TaskEventInit[]): Entry[] {
+function log(...events: readonly NewEvent[]): Entry[] {
   return events.map((init, index) => {
     const body = toBinary(TaskEventSchema, create(TaskEventSchema, init));
     return new Entry("t", index + 1, (index + 1) * 1_000, body);
@@ -86,7 +87,7 @@ describe("a task as its entries make it", () => {
   });
 
   test("a chunk may add a name, metadata and extensions, and takes none away", () => {
-    const chunk = (value: object): TaskEventInit => ({
+    const chunk = (value: object): NewEvent => ({
       kind: { case: "artifactUpdated", value: { append: true, artifact: { artifactId: "a", ...value } } },
     });
     const task = fold(
@@ -104,7 +105,7 @@ describe("a task as its entries make it", () => {
 
   test("steps, waits and requests to cancel change nothing", () => {
     const task = fold(undefined, log(received("q")));
-    const others: TaskEventInit[] = [
+    const others: NewEvent[] = [
       { kind: { case: "stepStarted", value: { name: "s" } } },
       { kind: { case: "stepEnded", value: { name: "s" } } },
       { kind: { case: "waited", value: {} } },
@@ -144,7 +145,7 @@ describe("a task as its entries make it", () => {
 
 describe("a stream event of an entry", () => {
   const head = { taskId: "t", contextId: "c" };
-  const payload = (init: TaskEventInit) => log(init).map((entry) => toStreamResponse(entry, head)?.payload)[0];
+  const payload = (init: NewEvent) => log(init).map((entry) => toStreamResponse(entry, head)?.payload)[0];
 
   test("a status is a status update, with its time", () => {
     const metadata = { a: 1 };

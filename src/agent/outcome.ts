@@ -1,11 +1,10 @@
 import { create } from "@bufbuild/protobuf";
 import { type Message, MessageSchema, type Part, Role, TaskState } from "../a2a/types.js";
-import type { Head } from "../journal/journal.js";
+import type { Head, NewEvent } from "../journal/journal.js";
 import type { Logger } from "../runtime/logger.js";
 import type { Runtime } from "../runtime/runtime.js";
 import { AgentFault } from "./agent-fault.js";
 import type { RunStopped } from "./stop.js";
-import type { NewEvent } from "./task-context.js";
 import { type Said, saidBy } from "./updates.js";
 
 /** How a call of `run` ended. */

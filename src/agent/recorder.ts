@@ -1,8 +1,7 @@
 import { A2AError } from "../a2a/errors.js";
-import type { AppendRequest, AppendResult, Journal, Lease } from "../journal/journal.js";
+import type { AppendRequest, AppendResult, Journal, Lease, NewEvent } from "../journal/journal.js";
 import type { Logger } from "../runtime/logger.js";
 import type { Runtime } from "../runtime/runtime.js";
-import type { NewEvent } from "./task-context.js";
 
 /** Entries that a run may be ahead of the log. */
 const MAX_UNCOMMITTED = 64;

@@ -1,7 +1,7 @@
 import { judge } from "../a2a/content.js";
 import { isTerminal } from "../a2a/task-state.js";
 import { TaskState } from "../a2a/types.js";
-import type { Journal, Lease } from "../journal/journal.js";
+import type { Journal, Lease, NewEvent } from "../journal/journal.js";
 import type { Logger } from "../runtime/logger.js";
 import type { Runtime } from "../runtime/runtime.js";
 import type { DefinedAgent, DefinedSkill, Run } from "./agent.js";
@@ -12,7 +12,7 @@ import { createRecorder, type Recorder } from "./recorder.js";
 import { createTaskContext } from "./run-context.js";
 import { assertOutput } from "./skill-output.js";
 import { createStop, RunStopped, type Stop } from "./stop.js";
-import type { Ending, NewEvent, Update } from "./task-context.js";
+import type { Ending, Update } from "./task-context.js";
 import { loadTurn, type Turn } from "./turn.js";
 import { createUpdates, describe, saidBy } from "./updates.js";
 

@@ -1,5 +1,4 @@
-import type { JsonObject, MessageInitShape } from "@bufbuild/protobuf";
-import type { TaskEventSchema } from "../../gen/nuncio/journal/v1/journal_pb.js";
+import type { JsonObject } from "@bufbuild/protobuf";
 import type { Principal } from "../a2a/call.js";
 import type { ArtifactFacts, Content, MessageFacts, MessageView } from "../a2a/content.js";
 import type { Artifact, Task } from "../a2a/types.js";
@@ -75,6 +74,3 @@ export interface TaskContext<In = unknown, Out = unknown> extends Updates<Out> {
   /** The earlier tasks of this context and owner, newest first; at most 50. */
   earlier(): Promise<readonly Task[]>;
 }
-
-/** An event that isn't numbered yet. */
-export type NewEvent = MessageInitShape<typeof TaskEventSchema>;

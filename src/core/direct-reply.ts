@@ -2,12 +2,10 @@ import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import type { Call } from "../a2a/call.js";
 import { A2AError } from "../a2a/errors.js";
 import { type Message, MessageSchema, Role } from "../a2a/types.js";
-import type { AppendResult } from "../journal/journal.js";
+import type { Duplicate } from "../journal/journal.js";
 import type { Accepted } from "./accept.js";
 import type { Core } from "./core.js";
 import { REPLY_TIMEOUT_MS } from "./limits.js";
-
-type Duplicate = Extract<AppendResult, { kind: "duplicate" }>;
 
 /** What the first of two equal messages came to. */
 export function repeatOf(first: Duplicate): Accepted {

@@ -1,9 +1,6 @@
-import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { type TaskEvent, TaskEventSchema } from "../../gen/nuncio/journal/v1/journal_pb.js";
-import type { StoredEvent } from "./journal.js";
-
-/** What a caller writes of an entry; the journal adds the rest. */
-export type TaskEventInit = MessageInitShape<typeof TaskEventSchema>;
+import type { NewEvent, StoredEvent } from "./journal.js";
 
 /** An entry that waits for its position. Encoded when it is handed over, so that later changes to the given object change nothing. */
 export interface EncodedEvent {
@@ -17,7 +14,7 @@ export function kindNumber(kind: EncodedEvent["case"]): number {
 }
 
 /** Encodes an entry that the executor of `epoch` wrote; 0 for anybody else. */
-export function encodeEvent(init: TaskEventInit, epoch: number): { event: TaskEvent; encoded: EncodedEvent } {
+export function encodeEvent(init: NewEvent, epoch: number): { event: TaskEvent; encoded: EncodedEvent } {
   const event = create(TaskEventSchema, { kind: create(TaskEventSchema, init).kind, epoch });
   if (event.kind.case === undefined) throw new TypeError("a task event has a kind");
   return { event, encoded: { case: event.kind.case, body: toBinary(TaskEventSchema, event) } };

@@ -11,6 +11,7 @@ export interface Scope {
 
 /** For the executor and the operator, who work across owners. Never for a caller. */
 export const everyOwner = "every owner";
+/** On whose behalf the journal is read. */
 export type Reader = Scope | typeof everyOwner;
 
 /** Where a task stands: the small row that each append updates. */
@@ -48,6 +49,9 @@ export interface StoredEvent {
   readonly event: TaskEvent;
 }
 
+/** What is written of an entry; the journal adds its position, time and epoch. */
+export type NewEvent = MessageInitShape<typeof TaskEventSchema>;
+
 /** The right of one instance to append for a task (epoch = its number). */
 export interface Lease {
   readonly taskId: string;
@@ -71,7 +75,7 @@ export interface Lease {
  */
 export interface AppendRequest {
   readonly taskId: string;
-  readonly events: readonly MessageInitShape<typeof TaskEventSchema>[];
+  readonly events: readonly NewEvent[];
 
   // guards
   /** The task must not exist, and begins with these events. */
@@ -110,6 +114,15 @@ export interface AppendRequest {
   readonly fence?: boolean;
 }
 
+/** The key was used: by the message at `position` of `taskId`, or by one that was answered directly with `reply`. */
+export interface Duplicate {
+  readonly kind: "duplicate";
+  readonly taskId: string | undefined;
+  readonly position: number;
+  readonly reply: Uint8Array | undefined;
+}
+
+/** What an append came to: stored, or why not. */
 export type AppendResult =
   /** `first`…`position` are the new entries; `lease` if one was taken. */
   | {
@@ -120,13 +133,7 @@ export type AppendResult =
       readonly holder: string | undefined;
       readonly lease: Lease | undefined;
     }
-  /** The key was used: by the message at `position` of `taskId`, or by one that was answered directly with `reply`. */
-  | {
-      readonly kind: "duplicate";
-      readonly taskId: string | undefined;
-      readonly position: number;
-      readonly reply: Uint8Array | undefined;
-    }
+  | Duplicate
   /** The task has ended, in this state. */
   | { readonly kind: "terminal"; readonly state: TaskState }
   | { readonly kind: "fenced" | "held" | "conflict" | "exists" | "not-found" };
@@ -144,6 +151,7 @@ export interface ListQuery {
   readonly count?: boolean;
 }
 
+/** What ListTasks gets. */
 export interface ListPage {
   /** Newest status first, then id, both descending. */
   readonly heads: readonly Head[];
@@ -180,9 +188,9 @@ export interface Journal {
   follow(taskId: string, after: number, signal?: AbortSignal): AsyncIterable<StoredEvent>;
   list(reader: Scope, query: ListQuery): Promise<ListPage>;
   /** What a key was used for, within its window of 24 hours. */
-  recall(key: Uint8Array): Promise<Extract<AppendResult, { kind: "duplicate" }> | undefined>;
+  recall(key: Uint8Array): Promise<Duplicate | undefined>;
   /** Keeps a direct reply under its message's key. If the key was used: what for, and nothing is kept. */
-  remember(key: Uint8Array, reply: Uint8Array): Promise<Extract<AppendResult, { kind: "duplicate" }> | undefined>;
+  remember(key: Uint8Array, reply: Uint8Array): Promise<Duplicate | undefined>;
   readonly leases: Leases;
   /** Whether the database answers. */
   ready(): Promise<boolean>;

@@ -1,5 +1,5 @@
 import type { Generated, Selectable } from "kysely";
-import type { AppendResult, Head } from "./journal.js";
+import type { Duplicate, Head } from "./journal.js";
 
 /** The tables; `migrations.ts` makes them. Times are milliseconds since the epoch, states the numbers of the contract. */
 export interface Schema {
@@ -38,7 +38,9 @@ export interface Schema {
   migration: { number: number; at: number };
 }
 
+/** A task's row, as it is read. */
 export type TaskRow = Selectable<Schema["task"]>;
+/** A key's row, as it is read. */
 export type SeenRow = Selectable<Schema["seen"]>;
 
 /** A head with what only the journal needs of its row. */
@@ -71,6 +73,6 @@ export function toHead(row: TaskRow): StoredHead {
 }
 
 /** What a key was used for. */
-export function toDuplicate({ task, position, reply }: SeenRow): Extract<AppendResult, { kind: "duplicate" }> {
+export function toDuplicate({ task, position, reply }: SeenRow): Duplicate {
   return { kind: "duplicate", taskId: task ?? undefined, position, reply: reply ?? undefined };
 }

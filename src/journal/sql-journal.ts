@@ -22,8 +22,10 @@ import {
   type Head,
   type Journal,
   type Leases,
+  type ListQuery,
   type LoadedTask,
   type Reader,
+  type Scope,
 } from "./journal.js";
 import { createLeases } from "./leases.js";
 import { listTasks } from "./list-tasks.js";
@@ -35,9 +37,9 @@ import { createWhenFree, type WhenFree } from "./when-free.js";
 export interface SqlJournalOptions {
   readonly runtime: Runtime;
   readonly logger: Logger;
-  /** How long after its last heartbeat an instance counts as alive. Default 10,000. */
+  /** How long after its last heartbeat an instance counts as alive. Default 10 000. */
   readonly leaseMs?: number | undefined;
-  /** The longest that a lost wake-up, or another process's append, goes unseen. Default 1,000. */
+  /** The longest that a lost wake-up, or another process's append, goes unseen. Default 1 000. */
   readonly pollMs?: number | undefined;
   /** Entries of a followed task that are kept at hand. Default 256. */
   readonly ringSize?: number | undefined;
@@ -85,7 +87,11 @@ class SqlJournal implements Journal {
       onCommitted: (outcome) => this.#committed(outcome),
     });
     this.#tails = new Tails({
-      ...{ runtime, logger, pollMs, ringSize, pageSize },
+      runtime,
+      logger,
+      pollMs,
+      ringSize,
+      pageSize,
       read: (taskId, after, limit) => readEntries(db, taskId, after, limit),
       positions: (taskIds) => this.#positions(taskIds),
     });
@@ -93,7 +99,7 @@ class SqlJournal implements Journal {
       runtime,
       db,
       instance,
-      append: async (request) => (await this.#append(request)).result,
+      append: (request) => this.#append(request),
     });
   }
 
@@ -102,10 +108,10 @@ class SqlJournal implements Journal {
   }
 
   async append(request: AppendRequest): Promise<AppendResult> {
-    if (request.take === undefined) return (await this.#append(request)).result;
+    if (request.take === undefined) return this.#append(request);
     this.leases.taking++;
     try {
-      const { result } = await this.#append(request);
+      const result = await this.#append(request);
       const lease = result.kind === "ok" ? result.lease : undefined;
       if (lease !== undefined) this.#tell(() => this.leases.onTaken(lease));
       return result;
@@ -139,7 +145,7 @@ class SqlJournal implements Journal {
     return this.#tails.follow(taskId, after, signal);
   }
 
-  list(reader: Parameters<Journal["list"]>[0], query: Parameters<Journal["list"]>[1]) {
+  list(reader: Scope, query: ListQuery) {
     return listTasks(this.#database.kysely, reader, query);
   }
 
@@ -184,10 +190,10 @@ class SqlJournal implements Journal {
     }
   }
 
-  async #append(request: GuardedRequest): Promise<{ readonly result: AppendResult }> {
+  async #append(request: GuardedRequest): Promise<AppendResult> {
     const { result } = await this.#submit(prepareAppend(request));
     if (result === undefined) throw new A2AError("INTERNAL", "An append has no result");
-    return { result };
+    return result;
   }
 
   async #submit(member: Prepared): Promise<Outcome> {
@@ -199,12 +205,15 @@ class SqlJournal implements Journal {
   #commit(group: readonly Prepared[]): Promise<readonly Outcome[]> {
     const { runtime, snapshotAfter = 64 } = this.#options;
     return this.#database.appendGroup(group, {
-      ...{ runtime, now: runtime.now(), snapshotAfter },
-      ...{ instance: this.#instance.id, slot: this.#instance.slot },
+      now: runtime.now(),
+      instance: this.#instance.id,
+      slot: this.#instance.slot,
+      snapshotAfter,
       folded: (taskId, position): Task | undefined => {
         const folded = this.#cache.get(taskId, position);
         return folded?.at === position ? folded.task : undefined;
       },
+      runtime,
     });
   }
 

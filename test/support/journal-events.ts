@@ -1,7 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { type Message, MessageSchema, Role, TaskState } from "../../src/a2a/types.js";
-import type { TaskEventInit } from "../../src/journal/event.js";
-import type { AppendRequest, AppendResult, Journal, Scope } from "../../src/journal/journal.js";
+import type { AppendRequest, AppendResult, Journal, NewEvent, Scope } from "../../src/journal/journal.js";
 import { systemRuntime } from "../../src/runtime/runtime.js";
 
 export const ada: Scope = { tenant: "", owner: "ada" };
@@ -16,16 +15,16 @@ export function said(text: string, role: Role = Role.USER, messageId = systemRun
   });
 }
 
-export function received(text: string): TaskEventInit {
+export function received(text: string): NewEvent {
   return { kind: { case: "messageReceived", value: { message: said(text) } } };
 }
 
-export function status(state: TaskState, text?: string): TaskEventInit {
+export function status(state: TaskState, text?: string): NewEvent {
   const message = text === undefined ? undefined : said(text, Role.AGENT);
   return { kind: { case: "statusUpdated", value: { state, ...(message && { message }) } } };
 }
 
-export function artifact(artifactId: string, text: string, append = false): TaskEventInit {
+export function artifact(artifactId: string, text: string, append = false): NewEvent {
   const value = { artifact: { artifactId, parts: [{ content: { case: "text" as const, value: text } }] }, append };
   return { kind: { case: "artifactUpdated", value } };
 }
