@@ -3,12 +3,13 @@ import { anonymous, type Call } from "../a2a/call.js";
 import { A2AError, invalidParams } from "../a2a/errors.js";
 import { isInterrupted, isTerminal } from "../a2a/task-state.js";
 import { type Message, MessageSchema, Role, type SendMessageRequest, TaskState } from "../a2a/types.js";
-import type { AppendRequest, AppendResult, Head, Scope } from "../journal/journal.js";
+import type { AppendRequest, AppendResult, Head, NewEvent, Scope } from "../journal/journal.js";
 import { messageKey } from "../journal/message-key.js";
 import type { Core } from "./core.js";
 import { answerDirectly, repeatOf } from "./direct-reply.js";
 import { assertHistoryLength, MAX_REFERENCES, taskNotFound } from "./limits.js";
 import { assertModes } from "./modes.js";
+import { senderOf } from "./ownership.js";
 
 /** What became of a message: a task took it at a position of its log, or it was answered directly. */
 export type Accepted =
@@ -162,13 +163,7 @@ function work(core: Core): Pick<AppendRequest, "take" | "due"> {
     : { due: core.runtime.now() };
 }
 
-function received(
-  core: Core,
-  { message, request, call }: Addressed,
-  taskId: string,
-  contextId: string,
-): AppendRequest["events"][number] {
-  const { id, tenant, scopes, claims } = call.principal ?? anonymous;
+function received(core: Core, { message, request, call }: Addressed, taskId: string, contextId: string): NewEvent {
   return {
     kind: {
       case: "messageReceived",
@@ -176,7 +171,7 @@ function received(
         message: create(MessageSchema, { ...message, taskId, contextId }),
         ...(request.metadata === undefined ? {} : { metadata: request.metadata }),
         extensions: activated(core, call),
-        from: { id, tenant: tenant ?? "", scopes: [...(scopes ?? [])], ...(claims === undefined ? {} : { claims }) },
+        from: senderOf(call),
       },
     },
   };

@@ -1,4 +1,4 @@
-import { anonymous, type Call } from "../a2a/call.js";
+import type { Call } from "../a2a/call.js";
 import { A2AError } from "../a2a/errors.js";
 import { isTerminal } from "../a2a/task-state.js";
 import { type CancelTaskRequest, Role, type Task, TaskState } from "../a2a/types.js";
@@ -6,6 +6,7 @@ import type { AppendRequest, Head, Scope } from "../journal/journal.js";
 import type { Timer } from "../runtime/runtime.js";
 import type { Core } from "./core.js";
 import { DEFAULT_HISTORY, taskNotFound } from "./limits.js";
+import { senderOf } from "./ownership.js";
 import { viewOf } from "./view.js";
 import { untilState } from "./wait.js";
 
@@ -46,13 +47,12 @@ export async function cancelTask(core: Core, request: CancelTaskRequest, call: C
 }
 
 function cancellation(head: Head, scope: Scope, request: CancelTaskRequest, call: Call): AppendRequest {
-  const { id, tenant, scopes } = call.principal ?? anonymous;
   const asked = {
     kind: {
       case: "cancelRequested" as const,
       value: {
         ...(request.metadata === undefined ? {} : { metadata: request.metadata }),
-        from: { id, tenant: tenant ?? "", scopes: [...(scopes ?? [])] },
+        from: senderOf(call),
       },
     },
   };

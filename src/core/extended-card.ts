@@ -1,5 +1,5 @@
 import { fromJson, toJson } from "@bufbuild/protobuf";
-import type { Call } from "../a2a/call.js";
+import { anonymous, type Call } from "../a2a/call.js";
 import { A2AError } from "../a2a/errors.js";
 import { type AgentCard, AgentCardSchema } from "../a2a/types.js";
 import type { Core } from "./core.js";
@@ -10,8 +10,8 @@ export async function getExtendedAgentCard({ extendedCard, responder }: Core, ca
   if (card.capabilities?.extendedAgentCard !== true)
     throw new A2AError("UNSUPPORTED_OPERATION", "This agent has no extended card");
   if (extendedCard === undefined) throw new A2AError("EXTENDED_AGENT_CARD_NOT_CONFIGURED");
-  const principal = call.principal ?? { id: "anonymous" };
-  if (principal.id === "anonymous" && !extendedCard.anonymous)
+  const principal = call.principal ?? anonymous;
+  if (principal.id === anonymous.id && !extendedCard.anonymous)
     throw new A2AError("UNAUTHENTICATED", "The extended card is for callers who have authenticated");
   const written = await extendedCard.card(principal, toJson(AgentCardSchema, card));
   try {

@@ -11,15 +11,15 @@ import { viewOf } from "./view.js";
 
 /** The 11 operations over a journal, for one agent. Everything that any binding serves comes from here. */
 export function createHandler(core: Core): Handler {
-  const streaming = () => {
+  const assertStreams = () => {
     if (core.responder.card().capabilities?.streaming !== true)
       throw new A2AError("UNSUPPORTED_OPERATION", "This agent doesn't stream; use SendMessage and GetTask");
   };
-  const push = () => Promise.reject(new A2AError("PUSH_NOTIFICATION_NOT_SUPPORTED"));
+  const refusePush = () => Promise.reject(new A2AError("PUSH_NOTIFICATION_NOT_SUPPORTED"));
   return {
     sendMessage: (request, call) => sendMessage(core, request, call),
     async *sendStreamingMessage(request, call) {
-      streaming();
+      assertStreams();
       yield* sendStreamingMessage(core, request, call);
     },
     async getTask({ id, historyLength }, call) {
@@ -31,13 +31,13 @@ export function createHandler(core: Core): Handler {
     listTasks: (request, call) => listTasks(core, request, call),
     cancelTask: (request, call) => cancelTask(core, request, call),
     async *subscribeToTask(request, call) {
-      streaming();
+      assertStreams();
       yield* subscribeToTask(core, request, call);
     },
-    createTaskPushNotificationConfig: push,
-    getTaskPushNotificationConfig: push,
-    listTaskPushNotificationConfigs: push,
-    deleteTaskPushNotificationConfig: push,
+    createTaskPushNotificationConfig: refusePush,
+    getTaskPushNotificationConfig: refusePush,
+    listTaskPushNotificationConfigs: refusePush,
+    deleteTaskPushNotificationConfig: refusePush,
     getExtendedAgentCard: (_request, call) => getExtendedAgentCard(core, call),
   };
 }

@@ -8,3 +8,9 @@ export type OwnerOf = (principal: Principal) => string;
 export function scopeOf(tenant: string, call: Call, ownerOf: OwnerOf): Scope {
   return { tenant, owner: ownerOf(call.principal ?? anonymous) };
 }
+
+/** Who calls, as the log keeps it beside what was asked. */
+export function senderOf(call: Call) {
+  const { id, tenant = "", scopes = [], claims } = call.principal ?? anonymous;
+  return { id, tenant, scopes: [...scopes], ...(claims === undefined ? {} : { claims }) };
+}
