@@ -2,8 +2,8 @@ import { Writable } from "node:stream";
 import { create } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
 import { PartSchema, StreamResponseSchema, TaskState } from "../src/a2a/types.js";
+import { printEvents } from "../src/cli/events.js";
 import { createOutput, partsText } from "../src/cli/terminal.js";
-import { printEvents } from "../src/cli/watch.js";
 import { createTaskStream } from "../src/client/task-stream.js";
 
 /** A terminal of both streams, as a person sees it: `\r` goes back, and `\x1b[K` wipes what stands from there on. */

@@ -1,5 +1,5 @@
 import { judge } from "../a2a/content.js";
-import { isTerminal } from "../a2a/task-state.js";
+import { endedBadly } from "../a2a/task-state.js";
 import { TaskState } from "../a2a/types.js";
 import type { Journal, Lease, NewEvent } from "../journal/journal.js";
 import type { Logger } from "../runtime/logger.js";
@@ -186,7 +186,7 @@ async function conclude(
   verdict: Verdict,
 ): Promise<void> {
   const { head, inputPosition } = turn;
-  const final = verdict.kind === "status" && isTerminal(verdict.state) && verdict.state !== TaskState.COMPLETED;
+  const final = verdict.kind === "status" && endedBadly(verdict.state);
   const silent = verdict.kind === "keep-open" && verdict.parts.length === 0;
   const events = silent ? [] : [statusEvent(runtime, head, verdict)];
   const result = await recorder.end(events, { release: true, due: null, ...(final ? {} : { seen: inputPosition }) });

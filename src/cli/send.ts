@@ -1,12 +1,12 @@
 import { create } from "@bufbuild/protobuf";
-import { isInterrupted } from "../a2a/task-state.js";
-import { SendMessageResponseSchema, StreamResponseSchema, TaskState } from "../a2a/types.js";
+import { endedBadly, isInterrupted } from "../a2a/task-state.js";
+import { type SendMessageResponse, SendMessageResponseSchema, TaskState } from "../a2a/types.js";
 import type { Peer, SendOptions } from "../client/peer.js";
 import type { Reply } from "../client/reply.js";
 import { callOptions, readArguments } from "./arguments.js";
+import { printEvents, writeEvents } from "./events.js";
 import { peerOf, timeoutOf } from "./peer.js";
 import { type Output, partsText, stateText } from "./terminal.js";
-import { printEvents } from "./watch.js";
 
 const USAGE =
   'nuncio send URL "text" [--stream] [--task ID] [--context ID] [--skill ID] [--no-wait] [--binding NAME] [--json]';
@@ -31,9 +31,8 @@ export async function send(args: readonly string[], output: Output): Promise<num
     returnImmediately: values["no-wait"],
     ...timeoutOf(values),
   };
-  return values.stream
-    ? streamed(peer, text, how, { output, json: values.json ?? false, target })
-    : whole(peer, text, how, { output, json: values.json ?? false, target });
+  const printing = { output, json: values.json ?? false, target };
+  return values.stream ? streamed(peer, text, how, printing) : whole(peer, text, how, printing);
 }
 
 interface Printing {
@@ -46,8 +45,7 @@ async function whole(peer: Peer, text: string, how: SendOptions, { output, json,
   const stop = output.spin(`waiting for ${peer.card.name}`);
   const reply = await peer.send(text, how).finally(stop);
   if (json) {
-    const payload = reply.task === undefined ? messagePayload(reply) : { case: "task" as const, value: reply.task };
-    output.json(SendMessageResponseSchema, create(SendMessageResponseSchema, payload === undefined ? {} : { payload }));
+    output.json(SendMessageResponseSchema, create(SendMessageResponseSchema, { payload: payloadOf(reply) }));
     return 0;
   }
   output.line(partsText(reply.parts).trim());
@@ -62,35 +60,25 @@ async function streamed(
   { output, json, target }: Printing,
 ): Promise<number> {
   const events = peer.stream(text, how);
-  if (json) {
-    let failed = false;
-    for await (const { payload, state } of events) {
-      output.json(StreamResponseSchema, create(StreamResponseSchema, { payload }));
-      failed = endedBadly(state);
-    }
-    return failed ? 1 : 0;
-  }
-  const last = await printEvents(events, output, `waiting for ${peer.card.name}`);
-  if (last?.task !== undefined) footer({ task: last.task, state: last.state }, { output, target });
+  const last = json
+    ? await writeEvents(events, output)
+    : await printEvents(events, output, `waiting for ${peer.card.name}`);
+  if (!json && last !== undefined) footer(last, { output, target });
   return endedBadly(last?.state) ? 1 : 0;
 }
 
-export function endedBadly(state: TaskState | undefined): boolean {
-  return state === TaskState.FAILED || state === TaskState.REJECTED || state === TaskState.CANCELED;
+function payloadOf({ task, message }: Reply): SendMessageResponse["payload"] {
+  if (task !== undefined) return { case: "task", value: task };
+  return message === undefined ? { case: undefined } : { case: "message", value: message };
 }
 
-function messagePayload({ message }: Reply) {
-  return message === undefined ? undefined : { case: "message" as const, value: message };
-}
-
-/** What one may do next; on a terminal, and where the task isn't over. */
+/** What one may do next, where the task isn't COMPLETED. */
 function footer(
   { task, state }: Pick<Reply, "task" | "state">,
   { output, target }: Pick<Printing, "output" | "target">,
 ): void {
   if (task === undefined || state === TaskState.COMPLETED) return;
   output.line(`\n${stateText(state, output.color)}  task ${task.id}`);
-  if (state !== undefined && isInterrupted(state))
-    output.line(`Answer with: npx nuncio send ${target} "…" --task ${task.id}`);
+  if (isInterrupted(state)) output.line(`Answer with: npx nuncio send ${target} "…" --task ${task.id}`);
   else output.line(`See it with: npx nuncio task watch ${target} ${task.id}`);
 }

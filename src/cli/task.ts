@@ -1,13 +1,12 @@
 import { create } from "@bufbuild/protobuf";
+import { endedBadly } from "../a2a/task-state.js";
 import { StreamResponseSchema, TaskSchema, TaskState } from "../a2a/types.js";
 import { CallError } from "../client/outcome.js";
-import type { StreamEvent, TaskStream } from "../client/task-stream.js";
 import { callOptions, readArguments, wholeNumber } from "./arguments.js";
+import { printEvents, writeEvents } from "./events.js";
 import { peerOf, timeoutOf } from "./peer.js";
-import { endedBadly } from "./send.js";
 import { type Output, stateText, taskText } from "./terminal.js";
 import { UsageError } from "./usage.js";
-import { printEvents } from "./watch.js";
 
 const MAX_LIMIT = 1_000_000;
 
@@ -114,15 +113,6 @@ async function watch(args: readonly string[], output: Output): Promise<number> {
     } else output.line(taskText(ended, output.color));
     return endedBadly(ended.status?.state) ? 1 : 0;
   }
-}
-
-async function writeEvents(events: TaskStream, output: Output): Promise<StreamEvent | undefined> {
-  let last: StreamEvent | undefined;
-  for await (const event of events) {
-    last = event;
-    output.json(StreamResponseSchema, create(StreamResponseSchema, { payload: event.payload }));
-  }
-  return last;
 }
 
 function stateOf(name: string | undefined): TaskState | undefined {

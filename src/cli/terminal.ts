@@ -1,7 +1,8 @@
 import type { DescMessage, Message } from "@bufbuild/protobuf";
 import { encodeJson } from "../a2a/codec.js";
+import { writeTimestamp } from "../a2a/codec-wkt.js";
 import { contentOf } from "../a2a/content.js";
-import { type Artifact, type Part, type Task, TaskState } from "../a2a/types.js";
+import { type Artifact, type Part, Role, type Task, TaskState } from "../a2a/types.js";
 import { type Runtime, systemRuntime, type Timer } from "../runtime/runtime.js";
 
 /** Where a command writes. */
@@ -20,6 +21,7 @@ export interface Output {
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const FRAME_MS = 80;
 
+/** The output of a process. Colors and spinners are for a terminal; `NO_COLOR` turns colors off. */
 export function createOutput(
   stdout: NodeJS.WriteStream,
   stderr: NodeJS.WriteStream,
@@ -98,17 +100,16 @@ function partText(part: Part): string {
 /** A task as a person reads it. */
 export function taskText(task: Task, color: boolean): string {
   const { status } = task;
-  const seconds =
-    status?.timestamp === undefined
-      ? undefined
-      : new Date(Number(status.timestamp.seconds) * 1_000 + Math.floor(status.timestamp.nanos / 1e6)).toISOString();
+  const since = status?.timestamp === undefined ? "" : ` since ${writeTimestamp(status.timestamp)}`;
   const said = status?.message === undefined ? "" : partsText(status.message.parts);
   return [
     `task     ${task.id}`,
     `context  ${task.contextId}`,
-    `state    ${stateText(status?.state, color)}${seconds === undefined ? "" : ` since ${seconds}`}`,
+    `state    ${stateText(status?.state, color)}${since}`,
     ...(said === "" ? [] : [`says     ${said}`]),
-    ...task.history.map((message) => `${message.role === 1 ? "user " : "agent"}    ${partsText(message.parts)}`),
+    ...task.history.map(
+      (message) => `${message.role === Role.USER ? "user " : "agent"}    ${partsText(message.parts)}`,
+    ),
     ...task.artifacts.map(artifactText),
   ].join("\n");
 }

@@ -91,8 +91,8 @@ function messageOf(error: unknown): string {
   return `${error.message}: ${cause.message === "" ? code : cause.message}`;
 }
 
-/** A task that ended without doing what was asked (§4.1.3). */
-export function endedBadly(task: Task): Error {
+/** The failure of a call whose task ended without doing what was asked (§4.1.3). */
+export function taskEnded(task: Task): Error {
   const state = task.status?.state ?? TaskState.UNSPECIFIED;
   const said = task.status?.message === undefined ? "" : contentOf(task.status.message).text;
   return new FailedCall("TASK_ENDED", said === "" ? `The task ended ${TaskState[state]}` : said, {

@@ -195,8 +195,7 @@ function createTalk(peer: Peer, begun: { contextId?: string | undefined; taskId?
     async send(content, options = {}) {
       const reply = await peer.send(content, { taskId, ...(taskId === undefined ? { contextId } : {}), ...options });
       contextId = reply.task?.contextId || reply.message?.contextId || contextId;
-      taskId =
-        reply.task !== undefined && !isTerminal(reply.state ?? TaskState.UNSPECIFIED) ? reply.task.id : undefined;
+      taskId = isTerminal(reply.state) ? undefined : reply.task?.id;
       return reply;
     },
   };

@@ -1,8 +1,8 @@
 import { type ContentView, contentOf } from "../a2a/content.js";
 import { A2AError } from "../a2a/errors.js";
-import { isInterrupted } from "../a2a/task-state.js";
+import { endedBadly, isInterrupted } from "../a2a/task-state.js";
 import { type Message, type SendMessageResponse, type Task, TaskState } from "../a2a/types.js";
-import { endedBadly } from "./outcome.js";
+import { taskEnded } from "./outcome.js";
 
 /** An answer, read. `text` is what a person wants to see: the message, the question of a parked task, else the artifacts. */
 export interface Reply<D = unknown> extends ContentView<D> {
@@ -35,11 +35,6 @@ export function taskReply(task: Task): Reply {
 
 /** @throws CallError `done` when the task ended FAILED, CANCELED or REJECTED. */
 export function assertEndedWell(reply: Reply): Reply {
-  const { task, state } = reply;
-  if (
-    task !== undefined &&
-    (state === TaskState.FAILED || state === TaskState.CANCELED || state === TaskState.REJECTED)
-  )
-    throw endedBadly(task);
+  if (reply.task !== undefined && endedBadly(reply.state)) throw taskEnded(reply.task);
   return reply;
 }

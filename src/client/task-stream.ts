@@ -104,8 +104,7 @@ async function* textOf(events: AsyncIterable<StreamEvent>): AsyncGenerator<strin
     yield event.text;
   }
   const reply = replyFrom(last);
-  const question = reply.state !== undefined && isInterrupted(reply.state);
-  if ((question || !wrote) && reply.text !== "") yield reply.text;
+  if ((isInterrupted(reply.state) || !wrote) && reply.text !== "") yield reply.text;
 }
 
 function replyFrom(last: StreamEvent | undefined): Reply {

@@ -46,7 +46,7 @@ export async function* sendStreamingMessage(
     : await loadAt(core.journal, accepted.taskId, accepted.position);
   if (loaded === undefined) throw new Error(`Task ${accepted.taskId} has left the journal while it was sent to`);
   yield taskFrame(loaded, historyOf(request));
-  if (isTerminal(loaded.task.status?.state ?? TaskState.UNSPECIFIED)) return;
+  if (isTerminal(loaded.task.status?.state)) return;
   const closes = core.streamAtInputRequired === "close" ? TaskState.INPUT_REQUIRED : undefined;
   if (accepted.repeated && loaded.task.status?.state === closes) return;
   yield* eventsAfter(core, loaded, { closes, signal: call.signal });

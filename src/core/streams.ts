@@ -3,7 +3,12 @@ import type { Call } from "../a2a/call.js";
 import { A2AError } from "../a2a/errors.js";
 import { setPosition } from "../a2a/position.js";
 import { isTerminal } from "../a2a/task-state.js";
-import { type StreamResponse, StreamResponseSchema, type SubscribeToTaskRequest, TaskState } from "../a2a/types.js";
+import {
+  type StreamResponse,
+  StreamResponseSchema,
+  type SubscribeToTaskRequest,
+  type TaskState,
+} from "../a2a/types.js";
 import type { LoadedTask, StoredEvent } from "../journal/journal.js";
 import { toStreamResponse } from "../journal/projection.js";
 import type { Core } from "./core.js";
@@ -52,7 +57,7 @@ export async function* eventsAfter(
     core.runtime.at("stream.frame");
     yield at(stored.position, response);
     const state = stateOf(stored);
-    if (state !== undefined && (isTerminal(state) || state === closes)) return;
+    if (isTerminal(state) || (state !== undefined && state === closes)) return;
   }
   signal?.throwIfAborted();
 }
@@ -67,7 +72,7 @@ function stateOf({ event: { kind } }: StoredEvent): TaskState | undefined {
 }
 
 function hasEnded({ task }: LoadedTask): boolean {
-  return isTerminal(task.status?.state ?? TaskState.UNSPECIFIED);
+  return isTerminal(task.status?.state);
 }
 
 /** A cursor that is no position of this log is ignored. */

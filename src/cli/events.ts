@@ -1,5 +1,17 @@
+import { create } from "@bufbuild/protobuf";
+import { StreamResponseSchema } from "../a2a/types.js";
 import type { StreamEvent, TaskStream } from "../client/task-stream.js";
 import { type Output, partsText, stateText } from "./terminal.js";
+
+/** Writes events as they come, one line of ProtoJSON each. Gives the last one. */
+export async function writeEvents(events: TaskStream, output: Output): Promise<StreamEvent | undefined> {
+  let last: StreamEvent | undefined;
+  for await (const event of events) {
+    last = event;
+    output.json(StreamResponseSchema, create(StreamResponseSchema, { payload: event.payload }));
+  }
+  return last;
+}
 
 /** Prints events as they come: states on lines of their own, artifacts as they grow. Gives the last one. */
 export async function printEvents(events: TaskStream, output: Output, label: string): Promise<StreamEvent | undefined> {
