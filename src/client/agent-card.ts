@@ -3,6 +3,7 @@ import { A2AError } from "../a2a/errors.js";
 import { type AgentCard, type AgentCardJson, AgentCardSchema } from "../a2a/types.js";
 import { parseJson } from "../bindings/json.js";
 import { readBody } from "../bindings/read-body.js";
+import { HttpAnswer } from "../bindings/wire-error.js";
 
 const WELL_KNOWN = "/.well-known/agent-card.json";
 const MAX_CARD_BYTES = 1024 * 1024;
@@ -35,13 +36,12 @@ export async function fetchAgentCard(target: URL, options: CardFetch): Promise<A
       break;
     }
     await response.body?.cancel();
-    missing ??= new A2AError(
-      response.status === 401 ? "UNAUTHENTICATED" : "TASK_NOT_FOUND",
-      `There is no agent card at ${place} (HTTP ${response.status})`,
-    );
+    missing ??= new A2AError("INVALID_AGENT_RESPONSE", `There is no agent card at ${place} (HTTP ${response.status})`, {
+      cause: new HttpAnswer(response),
+    });
     if (response.status !== 404) break;
   }
-  throw new A2AError("INVALID_AGENT_RESPONSE", missing?.message ?? `There is no agent card at ${target.href}`);
+  throw missing ?? new A2AError("INVALID_AGENT_RESPONSE", `There is no agent card at ${target.href}`);
 }
 
 /** A card given as an object: a message, or its ProtoJSON. */

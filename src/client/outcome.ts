@@ -1,6 +1,7 @@
 import { contentOf } from "../a2a/content.js";
 import { A2AError, type A2AErrorOptions } from "../a2a/errors.js";
 import { type Task, TaskState } from "../a2a/types.js";
+import { HttpAnswer } from "../bindings/wire-error.js";
 
 /** Whether the peer acted. `not-sent`: it didn't. `unknown`: it may have. `done`: it did, and the task says how it ended. */
 export type Outcome = "not-sent" | "unknown" | "done";
@@ -16,25 +17,15 @@ class FailedCall extends A2AError {
   constructor(
     reason: string,
     message: string,
-    {
-      outcome,
-      task,
-      status,
-      retryAfterMs,
-      ...options
-    }: A2AErrorOptions & {
-      outcome: Outcome;
-      task?: Task;
-      status?: number | undefined;
-      retryAfterMs?: number | undefined;
-    },
+    { outcome, task, ...options }: A2AErrorOptions & { outcome: Outcome; task?: Task },
   ) {
     super(reason, message, options);
+    const answer = options.cause instanceof HttpAnswer ? options.cause : undefined;
     this.name = "CallError";
     this.outcome = outcome;
     this.task = task;
-    this.status = status;
-    this.retryAfterMs = retryAfterMs;
+    this.status = answer?.status;
+    this.retryAfterMs = millisecondsOf(options.metadata?.retryAfterMs) ?? answer?.retryAfterMs;
     Object.defineProperty(this, BRAND, { value: true });
   }
 }
@@ -43,6 +34,7 @@ class FailedCall extends A2AError {
 export type CallError = A2AError & {
   /** HTTP status, if there was one. */
   readonly status: number | undefined;
+  /** When the peer wants to be asked again, if it says so: our own says it in `ErrorInfo`, others in `Retry-After`. */
   readonly retryAfterMs: number | undefined;
 } & (
     | { readonly outcome: "not-sent" | "unknown"; readonly task?: undefined }
@@ -80,6 +72,10 @@ export function callError(error: unknown, known?: "not-sent"): Error {
   }
   const outcome = known ?? (neverConnected(error) ? "not-sent" : "unknown");
   return new FailedCall("INTERNAL", messageOf(error), { outcome, cause: error });
+}
+
+function millisecondsOf(text: string | undefined): number | undefined {
+  return text !== undefined && /^\d+$/.test(text) ? Number(text) : undefined;
 }
 
 /** `fetch failed` alone helps nobody: its cause says why. */
