@@ -1,9 +1,10 @@
-import { type CardContext, DEDUPLICATION_EXTENSION, deriveAgentCard, SKILL_EXTENSION } from "./a2a/agent-card.js";
+import { type CardContext, deriveAgentCard } from "./a2a/agent-card.js";
 import { around } from "./a2a/around.js";
 import type { Call } from "./a2a/call.js";
 import { A2AError } from "./a2a/errors.js";
 import type { Handler } from "./a2a/handler.js";
-import { RESUME_EXTENSION, withPositions } from "./a2a/position.js";
+import { DEDUPLICATION_EXTENSION, RESUME_EXTENSION, SKILL_EXTENSION, SKILL_METADATA } from "./a2a/our-names.js";
+import { withPositions } from "./a2a/position.js";
 import { routeByTenant } from "./a2a/route.js";
 import { type AgentCard, type AgentExtensionJson, type AgentSkillJson, AgentSkillSchema } from "./a2a/types.js";
 import { type DefinedAgent, type DefinedSkill, definedAgent, isAgent } from "./agent/agent.js";
@@ -86,7 +87,10 @@ function extensionsOf({ definition, skills }: DefinedAgent): AgentExtensionJson[
     description: "A message sent again under the same messageId within a day is taken once",
   };
   const resume = { uri: RESUME_EXTENSION, description: "Last-Event-ID resumes a stream; events carry their position" };
-  const skill = { uri: SKILL_EXTENSION, description: "message.metadata.skill names the skill that a message is for" };
+  const skill = {
+    uri: SKILL_EXTENSION,
+    description: `message.metadata.${SKILL_METADATA} names the skill that a message is for`,
+  };
   return [...own, deduplication, resume, ...(skills.length === 0 ? [] : [skill])];
 }
 

@@ -1,4 +1,4 @@
-import type { CardContext } from "./a2a/agent-card.js";
+import { type CardContext, WELL_KNOWN_CARD } from "./a2a/agent-card.js";
 import type { AgentCard } from "./a2a/types.js";
 import { v1 } from "./a2a/v1.js";
 import type { ServeOptions } from "./serve-options.js";
@@ -41,7 +41,7 @@ export function createCards(agents: readonly ServedAgent[], options: ServeOption
     list: () =>
       agents.map(({ name }) => ({
         name,
-        cardUrl: `${origin}/agents/${encodeURIComponent(name)}/.well-known/agent-card.json`,
+        cardUrl: `${origin}/agents/${encodeURIComponent(name)}${WELL_KNOWN_CARD}`,
       })),
     listensAt(address) {
       origin = withoutSlash(options.publicUrl ?? address);

@@ -1,4 +1,5 @@
 import { decodeJson } from "./codec.js";
+import { CONNECT_BINDING, GRPC_WEB_BINDING } from "./our-names.js";
 import {
   type AgentCard,
   type AgentCardJson,
@@ -10,14 +11,8 @@ import {
   type SecuritySchemeJson,
 } from "./types.js";
 
-/** One base for the URIs of our own extensions and bindings. */
-const OUR_URI = "urn:nuncio:";
-export const GRPC_WEB_BINDING = `${OUR_URI}binding:grpc-web:v1`;
-export const CONNECT_BINDING = `${OUR_URI}binding:connect:v1`;
-/** A message names the skill it is for in `metadata.skill`. */
-export const SKILL_EXTENSION = `${OUR_URI}extension:skill:v1`;
-/** A message that is sent again under the same id is taken once. */
-export const DEDUPLICATION_EXTENSION = `${OUR_URI}extension:message-id:v1`;
+/** Where an agent's card is, below its own path (§8.2, §14.3). */
+export const WELL_KNOWN_CARD = "/.well-known/agent-card.json";
 
 /** What an agent says of itself; everything else of its card is derived. */
 export interface CardFacts {

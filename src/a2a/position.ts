@@ -1,13 +1,8 @@
 import type { Call } from "./call.js";
 import type { Handler } from "./handler.js";
+import { RESUME_EXTENSION } from "./our-names.js";
 import { mapHandler, streamingOf, unaryOf } from "./route.js";
 import type { StreamResponse } from "./types.js";
-
-/**
- * Streams resume after a position (§12.5): `Last-Event-ID` on SubscribeToTask. Who activates this finds the position of each event in
- * the event's metadata under this URI, also on the wires that have no place of their own for it.
- */
-export const RESUME_EXTENSION = "urn:nuncio:extension:resume:v1";
 
 const POSITION = Symbol.for("nuncio.position");
 

@@ -1,14 +1,11 @@
 import { madeSkillId } from "../a2a/agent-card.js";
-import type { Call } from "../a2a/call.js";
-import { anonymous } from "../a2a/call.js";
+import { anonymous, type Call } from "../a2a/call.js";
 import { judge, type MessageView, messageView, partsOf } from "../a2a/content.js";
 import { invalidParams } from "../a2a/errors.js";
+import { SKILL_METADATA } from "../a2a/our-names.js";
 import type { Message, Part } from "../a2a/types.js";
 import type { DefinedAgent, DefinedSkill } from "./agent.js";
 import { assertOutput } from "./skill-output.js";
-
-/** Where a message names its skill: `message.metadata.skill`. A card extension says so. */
-const SKILL = "skill";
 
 /**
  * The skill that a message is for (never inferred from its text): the one it names, else the only one, the default, or none where the
@@ -50,7 +47,7 @@ export function canRun({ definition, skills }: DefinedAgent): boolean {
 }
 
 function skillFor({ definition, skills }: DefinedAgent, message: Message): DefinedSkill | undefined {
-  const named = message.metadata?.[SKILL];
+  const named = message.metadata?.[SKILL_METADATA];
   const answering = skills.filter((one) => one.run !== undefined || one.reply !== undefined);
   if (named !== undefined) {
     const ids = skills.length === 0 ? [madeSkillId(definition.name)] : skills.map(({ id }) => id);
@@ -69,7 +66,7 @@ function skillFor({ definition, skills }: DefinedAgent, message: Message): Defin
 
 function unnamed(what: string, ids: readonly string[]) {
   const description = `${what}; say one of ${ids.join(", ")}`;
-  return invalidParams([{ path: `message.metadata.${SKILL}`, rule: "SKILL", description, section: "§4.4.5" }]);
+  return invalidParams([{ path: `message.metadata.${SKILL_METADATA}`, rule: "SKILL", description, section: "§4.4.5" }]);
 }
 
 async function assertInput(skill: DefinedSkill | undefined, message: Message): Promise<void> {

@@ -1,5 +1,6 @@
+import { WELL_KNOWN_CARD } from "../a2a/agent-card.js";
 import { serve } from "../serve.js";
-import type { Served, Server } from "../serve-options.js";
+import type { Served, ServeOptions, Server } from "../serve-options.js";
 import { readArguments, wholeNumber } from "./arguments.js";
 import { loadAgents } from "./load-agents.js";
 import { createTerminalLogger } from "./logger.js";
@@ -37,9 +38,7 @@ export async function serveCommand(args: readonly string[], output: Output): Pro
   return 0;
 }
 
-type Options = NonNullable<Parameters<typeof serve>[1]>;
-
-async function start(served: Served, options: Options): Promise<Server> {
+async function start(served: Served, options: ServeOptions): Promise<Server> {
   try {
     return await serve(served, { ...options, logger: createTerminalLogger(process.stderr) });
   } catch (error) {
@@ -47,7 +46,7 @@ async function start(served: Served, options: Options): Promise<Server> {
   }
 }
 
-function explained(error: unknown, { port, host = "127.0.0.1" }: Options): string {
+function explained(error: unknown, { port, host = "127.0.0.1" }: ServeOptions): string {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   if (code === "EADDRINUSE") return `Port ${port} is taken; choose another with --port, or 0 for a free one`;
   if (code === "EACCES") return `Port ${port} needs more rights; choose one above 1023 with --port`;
@@ -69,7 +68,7 @@ function introduce({ url, card }: Server, served: Served, journal: string, { lin
   line(`${names.join(", ")} at ${url}`);
   line(`  JSON-RPC and HTTP+JSON at ${url}/a2a; gRPC, gRPC-Web and Connect on the same port`);
   if ("agents" in served) line(`  each at  ${url}/agents/<name>; the first address is ${card.name}'s`);
-  line(`  card     ${url}/.well-known/agent-card.json`);
+  line(`  card     ${url}${WELL_KNOWN_CARD}`);
   line(`  journal  ${journal}\n`);
   line("Try");
   line(

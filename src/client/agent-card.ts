@@ -1,3 +1,4 @@
+import { WELL_KNOWN_CARD } from "../a2a/agent-card.js";
 import { decodeJson } from "../a2a/codec.js";
 import { A2AError } from "../a2a/errors.js";
 import { type AgentCard, type AgentCardJson, AgentCardSchema } from "../a2a/types.js";
@@ -5,7 +6,6 @@ import { parseJson } from "../bindings/json.js";
 import { readBody } from "../bindings/read-body.js";
 import { HttpAnswer } from "../bindings/wire-error.js";
 
-const WELL_KNOWN = "/.well-known/agent-card.json";
 const MAX_CARD_BYTES = 1024 * 1024;
 const MAX_CARD_DEPTH = 100;
 
@@ -57,8 +57,8 @@ export function readAgentCard(card: AgentCard | AgentCardJson | unknown, place =
 
 function cardPlaces(target: URL): string[] {
   if (target.pathname.endsWith(".json")) return [target.href];
-  const below = `${target.origin}${trimmed(target.pathname)}${WELL_KNOWN}`;
-  return [...new Set([below, `${target.origin}${WELL_KNOWN}`])];
+  const below = `${target.origin}${trimmed(target.pathname)}${WELL_KNOWN_CARD}`;
+  return [...new Set([below, `${target.origin}${WELL_KNOWN_CARD}`])];
 }
 
 function isServedAt({ supportedInterfaces }: AgentCard, { pathname }: URL): boolean {

@@ -1,5 +1,5 @@
-import { CONNECT_BINDING, GRPC_WEB_BINDING } from "../a2a/agent-card.js";
 import { A2AError } from "../a2a/errors.js";
+import { CONNECT_BINDING, GRPC_WEB_BINDING } from "../a2a/our-names.js";
 import type { AgentCard, AgentInterface } from "../a2a/types.js";
 
 export type BindingName = "jsonrpc" | "http-json" | "grpc" | "grpc-web" | "connect";

@@ -3,6 +3,7 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { Call } from "../a2a/call.js";
 import { type Content, partsOf } from "../a2a/content.js";
 import type { Handler } from "../a2a/handler.js";
+import { SKILL_METADATA } from "../a2a/our-names.js";
 import { isTerminal } from "../a2a/task-state.js";
 import {
   type AgentCard,
@@ -147,7 +148,8 @@ export function createPeer({ card, handler, runtime, close }: PeerContext): Peer
 }
 
 function sendRequest(runtime: Runtime, content: Content, options: SendOptions): SendMessageRequest {
-  const metadata = options.skill === undefined ? options.metadata : { ...options.metadata, skill: options.skill };
+  const metadata =
+    options.skill === undefined ? options.metadata : { ...options.metadata, [SKILL_METADATA]: options.skill };
   const message = create(MessageSchema, {
     messageId: options.messageId ?? runtime.id(),
     role: Role.USER,

@@ -1,8 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { WELL_KNOWN_CARD } from "../a2a/agent-card.js";
 import { send } from "./fastify.js";
 import type { ForwardedOrigin } from "./forwarded.js";
 import { readHeaders } from "./http.js";
-import { type PublicAnswers, WELL_KNOWN_CARD } from "./public-answers.js";
+import type { PublicAnswers } from "./public-answers.js";
 
 /** Mounts the public cards and the list of agents. */
 export function addCardRoutes(app: FastifyInstance, answers: PublicAnswers, originOf: ForwardedOrigin): void {

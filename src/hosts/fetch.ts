@@ -1,3 +1,4 @@
+import { WELL_KNOWN_CARD } from "../a2a/agent-card.js";
 import { A2AError } from "../a2a/errors.js";
 import type { WireRequest, WireResponse } from "../bindings/binding.js";
 import { decodeSegment } from "../bindings/http-json/request.js";
@@ -5,13 +6,9 @@ import { nothingHere, refusal } from "../bindings/http-json/status.js";
 import { readBody } from "../bindings/read-body.js";
 import { refusalOf } from "../bindings/wire-error.js";
 import { locate, type MountedBindings } from "./binding-path.js";
-import {
-  createPublicAnswers,
-  type PublicAnswers,
-  type PublicAnswersOptions,
-  WELL_KNOWN_CARD,
-} from "./public-answers.js";
+import { createPublicAnswers, type PublicAnswers, type PublicAnswersOptions } from "./public-answers.js";
 
+/** What the fetch host carries. */
 export interface FetchHostOptions extends MountedBindings, PublicAnswersOptions {
   /** Largest request body, in bytes. */
   readonly maxBodyBytes: number;
@@ -24,7 +21,7 @@ export type FetchHandler = (request: Request) => Promise<Response>;
 
 /**
  * The host for where there is no socket to listen on: Workers, Deno, Bun, a framework's route. The same JSON bindings, card and health
- * as on a port. An authenticator sees no remote address here.
+ * as on a port. An authenticator sees no remote address here. It has no public entry yet: `nuncio/fetch` will be one.
  */
 export function createFetchHost(options: FetchHostOptions): FetchHandler {
   const answers = createPublicAnswers(options);

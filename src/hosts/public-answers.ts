@@ -5,9 +5,6 @@ import { refusalOf } from "../bindings/wire-error.js";
 import type { Logger } from "../runtime/logger.js";
 import type { Runtime } from "../runtime/runtime.js";
 
-/** Where an agent's card is, below its own path (§8.2, §14.3). */
-export const WELL_KNOWN_CARD = "/.well-known/agent-card.json";
-
 export interface PublicAnswersOptions {
   /**
    * The text of a public card.
