@@ -1,8 +1,8 @@
 /** `nuncio/client`: call any agent. */
 import type { Call } from "./a2a/call.js";
 import type { Decorator, Handler } from "./a2a/handler.js";
+import { mapHandler, streamingOf, unaryOf } from "./a2a/map-handler.js";
 import { RESUME_EXTENSION } from "./a2a/our-names.js";
-import { mapHandler, streamingOf, unaryOf } from "./a2a/route.js";
 import type { AgentCard, AgentCardJson } from "./a2a/types.js";
 import { createHttpJsonClient } from "./bindings/http-json/client.js";
 import { createJsonRpcClient } from "./bindings/jsonrpc/client.js";

@@ -5,7 +5,7 @@ import { A2AError } from "./a2a/errors.js";
 import type { Handler } from "./a2a/handler.js";
 import { DEDUPLICATION_EXTENSION, RESUME_EXTENSION, SKILL_EXTENSION, SKILL_METADATA } from "./a2a/our-names.js";
 import { withPositions } from "./a2a/position.js";
-import { routeByTenant } from "./a2a/route.js";
+import { routeByTenant } from "./a2a/route-by-tenant.js";
 import { type AgentCard, type AgentExtensionJson, type AgentSkillJson, AgentSkillSchema } from "./a2a/types.js";
 import { type DefinedAgent, type DefinedSkill, definedAgent, isAgent } from "./agent/agent.js";
 import { implementedHandler } from "./agent/implemented.js";

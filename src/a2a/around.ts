@@ -1,6 +1,6 @@
 import type { Call } from "./call.js";
 import type { Decorator, Handler } from "./handler.js";
-import { mapHandler, streamingOf, unaryOf } from "./route.js";
+import { mapHandler, streamingOf, unaryOf } from "./map-handler.js";
 
 type Next = (call?: Call) => Promise<void>;
 

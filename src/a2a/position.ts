@@ -1,7 +1,7 @@
 import type { Call } from "./call.js";
 import type { Handler } from "./handler.js";
+import { mapHandler, streamingOf, unaryOf } from "./map-handler.js";
 import { RESUME_EXTENSION } from "./our-names.js";
-import { mapHandler, streamingOf, unaryOf } from "./route.js";
 import type { StreamResponse } from "./types.js";
 
 const POSITION = Symbol.for("nuncio.position");

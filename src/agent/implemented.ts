@@ -3,7 +3,7 @@ import type { Call } from "../a2a/call.js";
 import { decodeJson } from "../a2a/codec.js";
 import { A2AError } from "../a2a/errors.js";
 import type { Handler, HandlerImplementation } from "../a2a/handler.js";
-import { mapHandler } from "../a2a/route.js";
+import { mapHandler } from "../a2a/map-handler.js";
 import { A2AService } from "../a2a/types.js";
 
 /** A Handler of operations that are written by hand: answers may be ProtoJSON, and what is left out is UnsupportedOperation. */

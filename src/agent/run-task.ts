@@ -7,14 +7,14 @@ import type { Runtime } from "../runtime/runtime.js";
 import type { DefinedAgent, DefinedSkill, Run } from "./agent.js";
 import { AgentFault } from "./agent-fault.js";
 import { type ArtifactLedger, createArtifactLedger } from "./artifacts.js";
-import { type RunEnd, statusEvent, type Verdict, verdictOf } from "./outcome.js";
+import { createTaskContext } from "./create-task-context.js";
 import { createRecorder, type Recorder } from "./recorder.js";
-import { createTaskContext } from "./run-context.js";
 import { assertOutput } from "./skill-output.js";
 import { createStop, RunStopped, type Stop } from "./stop.js";
 import type { Ending, Update } from "./task-context.js";
 import { loadTurn, type Turn } from "./turn.js";
 import { createUpdates, describe, saidBy } from "./updates.js";
+import { type RunEnd, statusEvent, type Verdict, verdictOf } from "./verdict.js";
 
 export interface RunOptions {
   readonly journal: Journal;

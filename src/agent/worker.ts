@@ -4,8 +4,8 @@ import { everyOwner, type Head, type Journal, type Lease } from "../journal/jour
 import type { Logger } from "../runtime/logger.js";
 import type { Runtime, Timer } from "../runtime/runtime.js";
 import type { DefinedAgent } from "./agent.js";
-import { statusEvent, type Verdict } from "./outcome.js";
 import { runTask } from "./run-task.js";
+import { statusEvent, type Verdict } from "./verdict.js";
 
 const CLAIM_BATCH = 16;
 const ORPHAN_BATCH = 64;

@@ -4,12 +4,12 @@ import type { TlsOptions } from "node:tls";
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
 import { A2AError } from "../a2a/errors.js";
 import { refusal } from "../bindings/http-json/status.js";
-import { addCardRoutes, addHealthRoutes } from "./card-route.js";
 import { addBindings, type BindingRoutesOptions, refusalOfFastify, send, takeBodiesAsTheyAre } from "./fastify.js";
 import { createForwardedOrigin } from "./forwarded.js";
 import { type AnyRequest, type AnyResponse, readHeaders, splitTarget } from "./http.js";
 import { createOnePort, type OnePortOptions } from "./one-port.js";
 import { createPublicAnswers, type PublicAnswersOptions } from "./public-answers.js";
+import { addCardRoutes, addHealthRoutes } from "./public-routes.js";
 
 /** A binding that speaks to the socket itself, on paths of its own: gRPC and its relatives. */
 export interface RpcMount {

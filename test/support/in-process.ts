@@ -1,4 +1,9 @@
-import { judged, mapHandler, streamingOf, unaryOf } from "../../src/a2a/route.js";
+import type { Message } from "@bufbuild/protobuf";
+import { violationsOf } from "../../src/a2a/codec.js";
+import { invalidParams } from "../../src/a2a/errors.js";
+import type { Handler } from "../../src/a2a/handler.js";
+import { mapHandler, streamingOf, unaryOf } from "../../src/a2a/map-handler.js";
+import { A2AService } from "../../src/a2a/types.js";
 import { startWorker } from "../../src/agent/worker.js";
 import { openSqlJournal } from "../../src/journal/open.js";
 import { silentLogger } from "../../src/runtime/logger.js";
@@ -49,4 +54,23 @@ export async function inProcess(): Promise<Subject> {
       await journal.close();
     },
   };
+}
+
+/** Judges each request by the contract first, as a wire does when it decodes one (§5.7): for a Handler that is called in process. */
+function judged(handler: Handler): Handler {
+  const judge = (key: keyof Handler, request: Message): void => {
+    const violations = violationsOf(A2AService.method[key].input, request);
+    if (violations.length > 0) throw invalidParams(violations);
+  };
+  return mapHandler({
+    unary: (key) => async (request, call) => {
+      judge(key, request);
+      return unaryOf(handler, key)(request, call);
+    },
+    streaming: (key) =>
+      async function* (request, call) {
+        judge(key, request);
+        yield* streamingOf(handler, key)(request, call);
+      },
+  });
 }

@@ -11,6 +11,7 @@ import { type Said, saidBy } from "./updates.js";
 export type RunEnd = { readonly kind: "returned" | "threw"; readonly value: unknown } | { readonly kind: "abandoned" };
 
 type StatusSaid = Extract<Said, { kind: "status" }>;
+/** What the end of a turn says of its task. */
 export type Verdict = StatusSaid | Extract<Said, { kind: "keep-open" }>;
 
 /**
