@@ -1,4 +1,4 @@
-/** `nuncio`: write an agent, serve it. Importable anywhere: `serve` loads its host and its database driver when it is called. */
+/** `nuncio`: write an agent, serve it. `serve` loads its host and its database driver when it is called. */
 export { around } from "./a2a/around.js";
 export type { AuthRequest } from "./a2a/auth-request.js";
 export type { Call, Principal } from "./a2a/call.js";

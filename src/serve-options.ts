@@ -12,6 +12,18 @@ export type Served =
   | Agent
   | { readonly agents: Readonly<Record<string, Agent>>; readonly default?: string | undefined };
 
+/** What `serve` takes where nothing is said. Durations in milliseconds. */
+export const defaults = {
+  port: 8080,
+  host: "127.0.0.1",
+  path: "/a2a",
+  bodyBytes: 16 * 1024 * 1024,
+  nesting: 100,
+  cancelGraceMs: 5_000,
+  drainMs: 10_000,
+  heartbeatMs: 15_000,
+} as const;
+
 /** How to serve. */
 export interface ServeOptions {
   /** Default 8080; 0 takes a free one. */
@@ -30,8 +42,9 @@ export interface ServeOptions {
   auth?: Authenticators | "anonymous" | undefined;
   /** Whose tasks a principal's are. Default: its id, so its own. */
   ownerOf?: ((principal: Principal) => string) | undefined;
+  /** What a caller may cost. */
   limits?: Limits | undefined;
-  /** Outermost first. */
+  /** Decorators of the handler, outermost first. Default: none. */
   use?: readonly Decorator[] | undefined;
   /** Another card for who has logged in (§3.1.11). Default: none, and the card says so. */
   extendedCard?: ExtendedCardOption | undefined;
@@ -51,6 +64,7 @@ export interface ServeOptions {
   runtime?: Runtime | undefined;
 }
 
+/** Makes another card of the public one, for a principal; `anonymous: true` also for callers who haven't logged in. */
 export type ExtendedCardOption =
   | ((principal: Principal, card: AgentCardJson) => AgentCardJson | Promise<AgentCardJson>)
   | {
@@ -58,6 +72,7 @@ export type ExtendedCardOption =
       readonly anonymous?: boolean | undefined;
     };
 
+/** What a caller may cost at most. */
 export interface Limits {
   /** Largest request body, on every binding. Default 16 MiB. */
   bodyBytes?: number | undefined;
@@ -67,6 +82,7 @@ export interface Limits {
   runningTasks?: number | undefined;
 }
 
+/** A server that listens. */
 export interface Server extends AsyncDisposable {
   /** Where it listens: `http://127.0.0.1:8080`. */
   readonly url: string;

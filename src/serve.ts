@@ -11,12 +11,16 @@ import type { Journal } from "./journal/journal.js";
 import type { Logger } from "./runtime/logger.js";
 import { systemRuntime } from "./runtime/runtime.js";
 import { challengesOf, createAuthenticate } from "./security/authenticators.js";
-import type { Served, ServeOptions, Server } from "./serve-options.js";
+import { defaults, type Served, type ServeOptions, type Server } from "./serve-options.js";
 import { handlerOf, type ServedAgent, servedAgents } from "./served-agents.js";
 import { type Cards, createCards } from "./served-cards.js";
 
-const DEFAULT_BODY_BYTES = 16 * 1024 * 1024;
-const DEFAULT_CANCEL_GRACE_MS = 5_000;
+/**
+ * Of `drainMs`: how long runs may go on, and then their grace time. With half a grace time more, for the journal, both end when
+ * connections are cut, so that who waits hears how they ended.
+ */
+const RUNS_SHARE = 0.7;
+const GRACE_SHARE = 0.2;
 
 /**
  * Serves agents on one port: JSON-RPC, HTTP+JSON, gRPC, gRPC-Web and Connect; the card, health.
@@ -25,7 +29,7 @@ const DEFAULT_CANCEL_GRACE_MS = 5_000;
  * @throws the system's error when the port is taken, and the journal's when it can't be opened.
  */
 export async function serve(served: Served, options: ServeOptions = {}): Promise<Server> {
-  const { host = "127.0.0.1", drainMs = 10_000 } = options;
+  const { host = defaults.host, drainMs = defaults.drainMs } = options;
   const agents = servedAgents(served);
   assertGuarded(host, options);
   const cards = createCards(agents, options);
@@ -42,13 +46,12 @@ export async function serve(served: Served, options: ServeOptions = {}): Promise
     logger,
     agents: new Map(agents.map(({ name, agent }) => [name, agent])),
     maxRuns: options.limits?.runningTasks,
-    graceMs: Math.min(options.cancelGraceMs ?? DEFAULT_CANCEL_GRACE_MS, drainMs / 5),
+    graceMs: Math.min(options.cancelGraceMs ?? defaults.cancelGraceMs, drainMs * GRACE_SHARE),
   });
 
   let closing: Promise<void> | undefined;
   const close = (): Promise<void> => {
-    // Runs are told to stop a little earlier than connections are cut, so that who waits hears how they ended.
-    closing ??= Promise.all([bound.drain(drainMs), worker.drain(drainMs * 0.7)]).then(closeJournal);
+    closing ??= Promise.all([bound.drain(drainMs), worker.drain(drainMs * RUNS_SHARE)]).then(closeJournal);
     return closing;
   };
   const first = agents.find(({ tenant }) => tenant === "") as ServedAgent; // servedAgents sees to it
@@ -66,7 +69,7 @@ interface Parts {
 /** All bindings over one handler, on one port. */
 async function listen(parts: Parts): Promise<{ readonly url: string; drain(deadlineMs: number): Promise<void> }> {
   const { cards, journal, options } = parts;
-  const { port = 8080, host = "127.0.0.1", path = "/a2a", tls, trustedProxies } = options;
+  const { port = defaults.port, host = defaults.host, path = defaults.path, tls, trustedProxies } = options;
   const draining = new AbortController();
   const context = bindingContext(parts, draining.signal);
   const { createHost } = await import("./hosts/host.js");
@@ -99,7 +102,7 @@ function bindingContext({ agents, cards, journal, logger, options }: Parts, drai
     runtime,
     logger,
     card: cards.of,
-    cancelGraceMs: options.cancelGraceMs ?? DEFAULT_CANCEL_GRACE_MS,
+    cancelGraceMs: options.cancelGraceMs ?? defaults.cancelGraceMs,
     ownerOf: options.ownerOf ?? (({ id }) => id),
     streamAtInputRequired: options.streamAtInputRequired ?? "close",
     extendedCard: extendedCardOf(options),
@@ -112,9 +115,9 @@ function bindingContext({ agents, cards, journal, logger, options }: Parts, drai
     tenants: agents.length > 1 ? new Set(agents.map(({ name }) => name)) : undefined,
     runtime,
     logger,
-    maxBodyBytes: limits.bodyBytes ?? DEFAULT_BODY_BYTES,
-    maxDepth: limits.nesting ?? 100,
-    heartbeatMs: options.heartbeatMs ?? 15_000,
+    maxBodyBytes: limits.bodyBytes ?? defaults.bodyBytes,
+    maxDepth: limits.nesting ?? defaults.nesting,
+    heartbeatMs: options.heartbeatMs ?? defaults.heartbeatMs,
     draining,
   };
 }

@@ -32,6 +32,7 @@ beforeEach(() => {
     draining: draining.signal,
   };
   answer = createFetchHost({
+    path: "/a2a",
     ...context,
     jsonRpc: createJsonRpcBinding(context),
     httpJson: createHttpJsonBinding(context),

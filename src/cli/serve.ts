@@ -1,6 +1,6 @@
 import { WELL_KNOWN_CARD } from "../a2a/agent-card.js";
 import { serve } from "../serve.js";
-import type { Served, ServeOptions, Server } from "../serve-options.js";
+import { defaults, type Served, type ServeOptions, type Server } from "../serve-options.js";
 import { readArguments, wholeNumber } from "./arguments.js";
 import { loadAgents } from "./load-agents.js";
 import { createTerminalLogger } from "./logger.js";
@@ -20,7 +20,7 @@ const USAGE =
 /** `nuncio serve FILE`: serves what a module exports, until SIGINT or SIGTERM. */
 export async function serveCommand(args: readonly string[], output: Output): Promise<number> {
   const { values, positionals } = readArguments(args, OPTIONS, USAGE, { min: 1, max: 1 });
-  const port = wholeNumber("port", values.port, { min: 0, max: 65_535 }) ?? 8080;
+  const port = wholeNumber("port", values.port, { min: 0, max: 65_535 }) ?? defaults.port;
   const journal = values.journal ?? "sqlite:nuncio.db";
   const served = await loadAgents(positionals[0] ?? "");
   const server = await start(served, {
@@ -46,7 +46,7 @@ async function start(served: Served, options: ServeOptions): Promise<Server> {
   }
 }
 
-function explained(error: unknown, { port, host = "127.0.0.1" }: ServeOptions): string {
+function explained(error: unknown, { port, host = defaults.host }: ServeOptions): string {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   if (code === "EADDRINUSE") return `Port ${port} is taken; choose another with --port, or 0 for a free one`;
   if (code === "EACCES") return `Port ${port} needs more rights; choose one above 1023 with --port`;
@@ -66,13 +66,13 @@ function introduce({ url, card }: Server, served: Served, journal: string, { lin
   const host = url.replace(/^https?:\/\//, "");
   const message = `{"message":{"messageId":"'$(date +%s%N)'","role":"ROLE_USER","parts":[{"text":"Ada"}]}}`;
   line(`${names.join(", ")} at ${url}`);
-  line(`  JSON-RPC and HTTP+JSON at ${url}/a2a; gRPC, gRPC-Web and Connect on the same port`);
+  line(`  JSON-RPC and HTTP+JSON at ${url}${defaults.path}; gRPC, gRPC-Web and Connect on the same port`);
   if ("agents" in served) line(`  each at  ${url}/agents/<name>; the first address is ${card.name}'s`);
   line(`  card     ${url}${WELL_KNOWN_CARD}`);
   line(`  journal  ${journal}\n`);
   line("Try");
   line(
-    `  curl -s ${url}/a2a/message:send -H 'A2A-Version: 1.0' -H 'Content-Type: application/a2a+json' -d '${message}'`,
+    `  curl -s ${url}${defaults.path}/message:send -H 'A2A-Version: 1.0' -H 'Content-Type: application/a2a+json' -d '${message}'`,
   );
   line(`  grpcurl -plaintext -d '${message}' ${host} lf.a2a.v1.A2AService/SendMessage`);
   line(`  npx nuncio send ${url} "Ada" --stream\n`);

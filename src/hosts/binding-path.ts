@@ -4,12 +4,12 @@ import type { WireBinding } from "../bindings/binding.js";
 export interface MountedBindings {
   readonly jsonRpc?: WireBinding | undefined;
   readonly httpJson?: WireBinding | undefined;
-  /** JSON-RPC at it, HTTP+JSON below it. Default `/a2a`. */
-  readonly path?: string | undefined;
+  /** JSON-RPC at it, HTTP+JSON below it. */
+  readonly path: string;
 }
 
 /** The base path without a slash at its end; empty for the root. */
-export function basePathOf({ path = "/a2a" }: MountedBindings): string {
+export function basePathOf({ path }: MountedBindings): string {
   return path.replace(/\/+$/, "");
 }
 

@@ -64,6 +64,7 @@ export async function startGrpc(
     ...context,
   };
   const host = await createHost({
+    path: "/a2a",
     rpc: createGrpcBinding(shared, options),
     card: () => undefined,
     agents: () => [],

@@ -50,6 +50,7 @@ export async function startHost(
     ...context,
   };
   const host = await createHost({
+    path: "/a2a",
     jsonRpc: createJsonRpcBinding(shared),
     httpJson: createHttpJsonBinding(shared),
     card: (agent) =>
