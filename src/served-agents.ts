@@ -1,13 +1,11 @@
-import { type CardContext, deriveAgentCard } from "./a2a/agent-card.js";
 import { around } from "./a2a/around.js";
 import type { Call } from "./a2a/call.js";
 import { A2AError } from "./a2a/errors.js";
 import type { Handler } from "./a2a/handler.js";
-import { DEDUPLICATION_EXTENSION, RESUME_EXTENSION, SKILL_EXTENSION, SKILL_METADATA } from "./a2a/our-names.js";
 import { withPositions } from "./a2a/position.js";
 import { routeByTenant } from "./a2a/route-by-tenant.js";
-import { type AgentCard, type AgentExtensionJson, type AgentSkillJson, AgentSkillSchema } from "./a2a/types.js";
-import { type DefinedAgent, type DefinedSkill, definedAgent, isAgent } from "./agent/agent.js";
+import type { AgentCard } from "./a2a/types.js";
+import { type DefinedAgent, definedAgent, versionOf } from "./agent/agent.js";
 import { implementedHandler } from "./agent/implemented.js";
 import { canReply, canRun, chooseSkill, reply } from "./agent/respond.js";
 import type { Core } from "./core/core.js";
@@ -25,84 +23,34 @@ export interface ServedAgent {
 
 /** @throws TypeError for what isn't an agent, and for names that can't be a path. */
 export function servedAgents(served: Served): readonly ServedAgent[] {
-  if (isAgent(served)) return [{ name: served.name, tenant: "", agent: served }];
-  if (typeof served !== "object" || served === null || !("agents" in served))
-    return [{ name: "", tenant: "", agent: definedAgent(served) }];
+  if (typeof served !== "object" || served === null || !("agents" in served)) {
+    const agent = definedAgent(served);
+    return [{ name: agent.name, tenant: "", agent }];
+  }
   const names = Object.keys(served.agents);
   const first = served.default ?? names[0];
   if (first === undefined || !names.includes(first))
     throw new TypeError(`The default agent must be one of ${names.join(", ") || "the agents, and there are none"}`);
   return names.map((name) => {
-    if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(name) || RESERVED.has(name))
-      throw new TypeError(`An agent can't be called ${JSON.stringify(name)}: use letters, digits, - and _`);
+    if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(name))
+      throw new TypeError(`An agent can't be called ${JSON.stringify(name)}: use letters, digits, -, _ and .`);
+    if (RESERVED.has(name))
+      throw new TypeError(`An agent can't be called ${name}, which is a path of HTTP+JSON: choose another name`);
     return { name, tenant: name === first ? "" : name, agent: definedAgent(served.agents[name]) };
   });
 }
 
 /** Would be taken for a path of the HTTP+JSON binding. */
-const RESERVED: ReadonlySet<string> = new Set(["v1", "tasks", "message:send", "message:stream", "extendedAgentCard"]);
+const RESERVED: ReadonlySet<string> = new Set(["v1", "tasks", "extendedAgentCard"]);
 
-/**
- * The card of an agent, made of what it says and of what is mounted.
- * @throws TypeError when that can't be a card.
- */
-export function cardOf({ agent, tenant }: ServedAgent, mounted: Omit<CardContext, "tenant">): AgentCard {
-  const { definition, skills } = agent;
-  const facts = {
-    ...definition,
-    version: versionOf(agent),
-    skills: skills.map(skillFacts),
-    extensions: extensionsOf(agent),
-  };
-  const streaming = mounted.capabilities.streaming && definition.capabilities?.streaming !== false;
-  try {
-    return deriveAgentCard(facts, { ...mounted, tenant, capabilities: { ...mounted.capabilities, streaming } });
-  } catch (cause) {
-    throw new TypeError(
-      `${definition.name} can't have a card: ${cause instanceof Error ? cause.message : String(cause)}`,
-      { cause },
-    );
-  }
-}
-
-/** What of a skill is the card's. */
-function skillFacts(skill: DefinedSkill): AgentSkillJson {
-  const known = AgentSkillSchema.fields.map(({ jsonName }) => jsonName);
-  return Object.fromEntries(
-    Object.entries(skill).filter(([name, value]) => known.includes(name) && value !== undefined),
-  );
-}
-
-/** The agent's own extensions, and what this server adds to every agent that it runs. */
-function extensionsOf({ definition, skills }: DefinedAgent): AgentExtensionJson[] {
-  const own = (definition.extensions ?? []).map(({ uri, description, required, params }) => ({
-    uri,
-    description,
-    required,
-    ...(params === undefined ? {} : { params }),
-  }));
-  if (definition.handler !== undefined) return own;
-  const deduplication = {
-    uri: DEDUPLICATION_EXTENSION,
-    description: "A message sent again under the same messageId within a day is taken once",
-  };
-  const resume = { uri: RESUME_EXTENSION, description: "Last-Event-ID resumes a stream; events carry their position" };
-  const skill = {
-    uri: SKILL_EXTENSION,
-    description: `message.metadata.${SKILL_METADATA} names the skill that a message is for`,
-  };
-  return [...own, deduplication, resume, ...(skills.length === 0 ? [] : [skill])];
-}
-
-function versionOf({ definition }: DefinedAgent): string {
-  return definition.version ?? "1.0.0";
+/** What the cores of all agents share. */
+export interface SharedCore extends Omit<Core, "responder" | "scopeOf"> {
+  readonly ownerOf: OwnerOf;
+  card(served: ServedAgent): AgentCard;
 }
 
 /** One Handler for all agents: each answers under its tenant, the default one also without. */
-export function handlerOf(
-  agents: readonly ServedAgent[],
-  core: Omit<Core, "responder" | "scopeOf"> & { ownerOf: OwnerOf; card(served: ServedAgent): AgentCard },
-): Handler {
+export function handlerOf(agents: readonly ServedAgent[], core: SharedCore): Handler {
   const handlers = new Map<string, Handler>();
   for (const served of agents) {
     const handler = requireExtensions(served.agent, agentHandler(served, core));
@@ -112,7 +60,7 @@ export function handlerOf(
   return routeByTenant(handlers);
 }
 
-function agentHandler(served: ServedAgent, { ownerOf, card, ...core }: Parameters<typeof handlerOf>[1]): Handler {
+function agentHandler(served: ServedAgent, { ownerOf, card, ...core }: SharedCore): Handler {
   const { agent, name, tenant } = served;
   if (agent.definition.handler !== undefined) return implementedHandler(agent.definition.handler);
   const handler = createHandler({

@@ -1,8 +1,10 @@
-import { type CardContext, WELL_KNOWN_CARD } from "./a2a/agent-card.js";
-import type { AgentCard } from "./a2a/types.js";
+import { type CardContext, deriveAgentCard, WELL_KNOWN_CARD } from "./a2a/agent-card.js";
+import { DEDUPLICATION_EXTENSION, RESUME_EXTENSION, SKILL_EXTENSION, SKILL_METADATA } from "./a2a/our-names.js";
+import { type AgentCard, type AgentExtensionJson, type AgentSkillJson, AgentSkillSchema } from "./a2a/types.js";
 import { v1 } from "./a2a/v1.js";
-import type { ServeOptions } from "./serve-options.js";
-import { cardOf, type ServedAgent } from "./served-agents.js";
+import { type DefinedAgent, type DefinedSkill, versionOf } from "./agent/agent.js";
+import { defaults, type ServeOptions } from "./serve-options.js";
+import type { ServedAgent } from "./served-agents.js";
 
 /** The cards of the agents of a server. */
 export interface Cards {
@@ -10,6 +12,7 @@ export interface Cards {
   of(agent: ServedAgent): AgentCard;
   /** What is served for a name, or for none; through a proxy with its address. Waits until it is known where the server listens. */
   text(name: string | undefined, forwardedOrigin: string | undefined): Promise<string | undefined>;
+  /** All agents, with the addresses of their cards. */
   list(): { readonly name: string; readonly cardUrl: string }[];
   /** The server listens there. */
   listensAt(origin: string): void;
@@ -51,8 +54,63 @@ export function createCards(agents: readonly ServedAgent[], options: ServeOption
   };
 }
 
+/**
+ * The card of an agent, made of what it says and of what is mounted.
+ * @throws TypeError when that can't be a card.
+ */
+function cardOf({ agent, tenant }: ServedAgent, mounted: Omit<CardContext, "tenant">): AgentCard {
+  const { definition, skills } = agent;
+  const facts = {
+    ...definition,
+    version: versionOf(agent),
+    skills: skills.map(skillFacts),
+    extensions: extensionsOf(agent),
+  };
+  const streaming = mounted.capabilities.streaming && definition.capabilities?.streaming !== false;
+  try {
+    return deriveAgentCard(facts, { ...mounted, tenant, capabilities: { ...mounted.capabilities, streaming } });
+  } catch (cause) {
+    throw new TypeError(
+      `${definition.name} can't have a card: ${cause instanceof Error ? cause.message : String(cause)}`,
+      { cause },
+    );
+  }
+}
+
+/** What of a skill is the card's. */
+function skillFacts(skill: DefinedSkill): AgentSkillJson {
+  const known = AgentSkillSchema.fields.map(({ jsonName }) => jsonName);
+  return Object.fromEntries(
+    Object.entries(skill).filter(([name, value]) => known.includes(name) && value !== undefined),
+  );
+}
+
+/** The agent's own extensions, and what this server adds to every agent that it runs. */
+function extensionsOf({ definition, skills }: DefinedAgent): AgentExtensionJson[] {
+  const own = (definition.extensions ?? []).map(({ uri, description, required, params }) => ({
+    uri,
+    description,
+    required,
+    ...(params === undefined ? {} : { params }),
+  }));
+  if (definition.handler !== undefined) return own;
+  const deduplication = {
+    uri: DEDUPLICATION_EXTENSION,
+    description: "A message sent again under the same messageId within a day is taken once",
+  };
+  const resume = { uri: RESUME_EXTENSION, description: "Last-Event-ID resumes a stream; events carry their position" };
+  const skill = {
+    uri: SKILL_EXTENSION,
+    description: `message.metadata.${SKILL_METADATA} names the skill that a message is for`,
+  };
+  return [...own, deduplication, resume, ...(skills.length === 0 ? [] : [skill])];
+}
+
 /** What of the card is the server's to say. */
-function mounted(origin: string, { path = "/a2a", auth, extendedCard }: ServeOptions): Omit<CardContext, "tenant"> {
+function mounted(
+  origin: string,
+  { path = defaults.path, auth, extendedCard }: ServeOptions,
+): Omit<CardContext, "tenant"> {
   const schemes = typeof auth === "object" ? Object.entries(auth).map(([name, { scheme }]) => [name, scheme]) : [];
   return {
     origin,

@@ -120,6 +120,11 @@ export function definedAgent(value: unknown): DefinedAgent {
   throw new TypeError("This isn't an agent: make one with agent({ name, description, run })");
 }
 
+/** The version of an agent, as its card and its turns say it. */
+export function versionOf({ definition }: DefinedAgent): string {
+  return definition.version ?? "1.0.0";
+}
+
 /** Whether a value was made by `agent()`, of this copy of the package or another. */
 export function isAgent(value: unknown): value is DefinedAgent {
   return typeof value === "object" && value !== null && BRAND in value;

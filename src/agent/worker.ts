@@ -3,7 +3,7 @@ import { TaskState } from "../a2a/types.js";
 import { everyOwner, type Head, type Journal, type Lease } from "../journal/journal.js";
 import type { Logger } from "../runtime/logger.js";
 import type { Runtime, Timer } from "../runtime/runtime.js";
-import type { DefinedAgent } from "./agent.js";
+import { type DefinedAgent, versionOf } from "./agent.js";
 import { runTask } from "./run-task.js";
 import { statusEvent, type Verdict } from "./verdict.js";
 
@@ -63,8 +63,11 @@ export function startWorker(options: WorkerOptions): Worker {
       logger.error({ taskId: lease.taskId, agent: lease.head.agent }, "A task was taken whose agent isn't served here");
   };
   // One that is served alone may have been called otherwise when the task began.
+  const versionFor = (name: string): string => {
+    const agent = agentFor(agents, name);
+    return agent === undefined ? "" : versionOf(agent);
+  };
   const names = agents.size === 1 ? undefined : [...agents.keys()];
-  const versionOf = (agent: string) => agents.get(agent)?.definition.version ?? "1.0.0";
   let claiming = 0;
   const room = (): number => maxRuns - running.size - leases.taking - claiming;
   const claim = async (): Promise<void> => {
@@ -72,7 +75,7 @@ export function startWorker(options: WorkerOptions): Worker {
       runtime.at("claim");
       claiming = Math.min(CLAIM_BATCH, room());
       try {
-        const claimed = await leases.claim(claiming, versionOf, names);
+        const claimed = await leases.claim(claiming, versionFor, names);
         for (const lease of claimed) begin(lease);
         if (claimed.length === 0) return;
       } finally {

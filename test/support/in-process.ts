@@ -8,7 +8,8 @@ import { startWorker } from "../../src/agent/worker.js";
 import { openSqlJournal } from "../../src/journal/open.js";
 import { silentLogger } from "../../src/runtime/logger.js";
 import { systemRuntime } from "../../src/runtime/runtime.js";
-import { cardOf, handlerOf, servedAgents } from "../../src/served-agents.js";
+import { handlerOf, servedAgents } from "../../src/served-agents.js";
+import { createCards } from "../../src/served-cards.js";
 import type { Subject } from "../contract/handler.js";
 import { scripted } from "./scripted-agent.js";
 import { extended } from "./serving.js";
@@ -19,13 +20,7 @@ export async function inProcess(): Promise<Subject> {
   const logger = silentLogger;
   const journal = await openSqlJournal({ target: "memory:", runtime, logger });
   const agents = servedAgents(scripted);
-  const mounted = {
-    origin: "http://127.0.0.1",
-    path: "/a2a",
-    versions: ["1.0"],
-    capabilities: { streaming: true, pushNotifications: false, extendedAgentCard: true },
-    securitySchemes: {},
-  };
+  const cards = createCards(agents, { extendedCard: extended });
   const core = handlerOf(agents, {
     journal,
     runtime,
@@ -34,7 +29,7 @@ export async function inProcess(): Promise<Subject> {
     streamAtInputRequired: "close",
     extendedCard: { card: extended, anonymous: false },
     ownerOf: ({ id }) => id,
-    card: (one) => cardOf(one, mounted),
+    card: cards.of,
   });
   const handler = judged(core);
   const worker = startWorker({
