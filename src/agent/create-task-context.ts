@@ -3,7 +3,9 @@ import { type ArtifactFacts, type Content, type MessageView, partsOf } from "../
 import { type Artifact, ArtifactSchema, type Part, type Task } from "../a2a/types.js";
 import type { Journal } from "../journal/journal.js";
 import type { Logger } from "../runtime/logger.js";
+import { nextLoop } from "../runtime/pause.js";
 import type { Runtime } from "../runtime/runtime.js";
+import { untilAborted } from "../runtime/until-aborted.js";
 import type { InputView, StreamContext, TaskContext, Update, Updates } from "./task-context.js";
 import type { Turn } from "./turn.js";
 
@@ -85,46 +87,25 @@ async function* streamed(
 ): AsyncGenerator<Update, Artifact, void> {
   const chunks = typeof source === "function" ? await source({ signal }) : source;
   const iterator = Symbol.asyncIterator in chunks ? chunks[Symbol.asyncIterator]() : chunks[Symbol.iterator]();
-  const { artifactId, ...others } = facts;
+  const { artifactId, name = "", description = "" } = facts;
   const parts: Part[] = [];
   let began = false;
   try {
-    let current = await unlessAborted(signal, iterator.next());
+    let current = await untilAborted(iterator.next(), signal);
     while (!current.done) {
       const next = Promise.resolve(iterator.next());
-      const soon = await Promise.race([next, later(runtime)]);
+      const soon = await Promise.race([next, nextLoop(runtime)]);
       parts.push(...partsOf(current.value));
       const said = began
         ? { append: true, ...(artifactId === undefined ? {} : { artifactId }) }
         : { ...facts, append: facts.append ?? false };
       yield updates.artifact(current.value, soon?.done ? { ...said, lastChunk: true } : said);
       began = true;
-      current = soon ?? (await unlessAborted(signal, next));
+      current = soon ?? (await untilAborted(next, signal));
     }
   } finally {
     await iterator.return?.();
   }
   if (!began) throw new TypeError("The stream gave no chunk: an artifact has at least one part (§4.1.7)");
-  return create(ArtifactSchema, {
-    artifactId: artifactId ?? "",
-    name: others.name ?? "",
-    description: others.description ?? "",
-    parts,
-  });
-}
-
-function later(runtime: Runtime): Promise<undefined> {
-  return new Promise((resolve) => runtime.defer(() => resolve(undefined)));
-}
-
-/** What a producer gives, unless the signal aborts first: then its reason. */
-function unlessAborted<T>(signal: AbortSignal, work: T | PromiseLike<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const stop = () => reject(signal.reason);
-    if (signal.aborted) stop();
-    signal.addEventListener("abort", stop, { once: true });
-    Promise.resolve(work)
-      .then(resolve, reject)
-      .finally(() => signal.removeEventListener("abort", stop));
-  });
+  return create(ArtifactSchema, { artifactId: artifactId ?? "", name, description, parts });
 }

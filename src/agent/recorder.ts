@@ -1,6 +1,7 @@
 import { A2AError } from "../a2a/errors.js";
 import type { AppendRequest, AppendResult, Journal, Lease, NewEvent } from "../journal/journal.js";
 import type { Logger } from "../runtime/logger.js";
+import { nextLoop, pause } from "../runtime/pause.js";
 import type { Runtime } from "../runtime/runtime.js";
 
 /** Entries that a run may be ahead of the log. */
@@ -54,7 +55,7 @@ export function createRecorder(context: {
   };
   const flush = async (): Promise<void> => {
     while (queue.length > 0 && !lost) {
-      await turn(runtime); // what the run says meanwhile goes along
+      await nextLoop(runtime); // what the run says meanwhile goes along
       if (queue.length === 0) return; // taken by the ending
       const events = queue;
       queue = [];
@@ -94,10 +95,6 @@ export function createRecorder(context: {
   };
 }
 
-function turn(runtime: Runtime): Promise<void> {
-  return new Promise((resolve) => runtime.defer(resolve));
-}
-
 /** A journal that fails for a while (a full disk, a lock) stalls the run, and loses nothing. What it can't ever take is told at once. */
 async function persistently<T>(
   { runtime, logger, taskId }: { runtime: Runtime; logger: Logger; taskId: string },
@@ -110,7 +107,7 @@ async function persistently<T>(
       const mayPass = cause instanceof A2AError && cause.reason === "INTERNAL";
       if (!mayPass || attempt === MAX_ATTEMPTS) throw cause;
       logger.warn({ err: cause, taskId, attempt }, "The journal didn't take what a run said; trying again");
-      await new Promise<void>((resolve) => runtime.after(delayMs, resolve, { keepAlive: true }));
+      await pause(runtime, delayMs);
     }
   }
 }

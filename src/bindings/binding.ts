@@ -7,6 +7,7 @@ import type { Operation } from "../a2a/operation.js";
 import type { ProtocolVersion } from "../a2a/protocol-version.js";
 import type { Logger } from "../runtime/logger.js";
 import type { Runtime } from "../runtime/runtime.js";
+import { untilAborted } from "../runtime/until-aborted.js";
 import type { ServiceParameters } from "./service-parameters.js";
 
 /** What a server half needs: the handler, and what is the same for every wire. */
@@ -145,17 +146,6 @@ function stoppable<T>(
       return { done: true, value: undefined };
     },
   };
-}
-
-/** Settles like `answer`, or rejects with the signal's reason if that comes first. */
-function untilAborted<T>(answer: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return answer;
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason);
-    if (signal.aborted) abort();
-    else signal.addEventListener("abort", abort, { once: true });
-    answer.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
-  });
 }
 
 type Method = (request: Message, call: Call) => Promise<Message> | AsyncIterable<Message>;

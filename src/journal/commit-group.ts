@@ -1,4 +1,5 @@
 import { A2AError } from "../a2a/errors.js";
+import { nextLoop } from "../runtime/pause.js";
 import type { Runtime } from "../runtime/runtime.js";
 import type { Outcome, Prepared } from "./append-group.js";
 
@@ -51,7 +52,7 @@ export class CommitGroups {
 
   async #run(): Promise<void> {
     while (this.#lanes.size > 0) {
-      await new Promise<void>((resolve) => this.#options.runtime.defer(resolve));
+      await nextLoop(this.#options.runtime);
       await this.#commit(this.#nextGroup());
     }
     this.#running = undefined;

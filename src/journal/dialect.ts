@@ -1,6 +1,7 @@
 import type BetterSqlite3 from "better-sqlite3";
 import { Kysely, type RawBuilder, SqliteDialect, sql } from "kysely";
 import { A2AError } from "../a2a/errors.js";
+import { pause } from "../runtime/pause.js";
 import type { Runtime } from "../runtime/runtime.js";
 import type { GroupOptions, Outcome, Prepared } from "./append-group.js";
 import { type ColumnTypes, migrate } from "./migrations.js";
@@ -54,7 +55,7 @@ async function openSqlite(file: string, runtime: Runtime): Promise<JournalDataba
       // Another process may be making the same file, or putting it in order after a crash.
       if (!isBusy(cause) || attempt === OPEN_ATTEMPTS) throw openError(file, cause);
     }
-    await new Promise<void>((resolve) => runtime.after(BUSY_TIMEOUT_MS, resolve, { keepAlive: true }));
+    await pause(runtime, BUSY_TIMEOUT_MS);
   }
 }
 
