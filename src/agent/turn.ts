@@ -51,12 +51,20 @@ export async function loadTurn(journal: Journal, lease: Lease, agentId: string):
 }
 
 /** The log up to where the lease was taken. */
-async function* entries(journal: Journal, { head, appended }: Lease): AsyncGenerator<StoredEvent, void, void> {
-  if (appended[0]?.position === 1) return yield* appended;
-  for (let after = 0; after < head.position; ) {
-    const page = await journal.read(head.taskId, after);
-    yield* page.filter(({ position }) => position <= head.position);
-    after = page.at(-1)?.position ?? head.position;
+function entries(journal: Journal, { head, appended }: Lease): AsyncIterable<StoredEvent> | readonly StoredEvent[] {
+  return appended[0]?.position === 1 ? appended : readUpTo(journal, head.taskId, head.position);
+}
+
+/** A task's log from its beginning up to a position, which it has reached. */
+export async function* readUpTo(
+  journal: Journal,
+  taskId: string,
+  position: number,
+): AsyncGenerator<StoredEvent, void, void> {
+  for (let after = 0; after < position; ) {
+    const page = await journal.read(taskId, after);
+    yield* page.filter((entry) => entry.position <= position);
+    after = page.at(-1)?.position ?? position;
   }
 }
 

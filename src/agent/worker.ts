@@ -1,15 +1,13 @@
-import { partsOf } from "../a2a/content.js";
-import { TaskState } from "../a2a/types.js";
-import { everyOwner, type Head, type Journal, type Lease } from "../journal/journal.js";
+import type { Journal, Lease } from "../journal/journal.js";
 import type { Logger } from "../runtime/logger.js";
 import type { Runtime, Timer } from "../runtime/runtime.js";
 import { type DefinedAgent, versionOf } from "./agent.js";
+import { endOrphans, endUnended } from "./end-tasks.js";
 import { runTask } from "./run-task.js";
-import { statusEvent, type Verdict } from "./verdict.js";
 
 const CLAIM_BATCH = 16;
-const ORPHAN_BATCH = 64;
 
+/** What a worker runs, and how much of it. */
 export interface WorkerOptions {
   readonly journal: Journal;
   readonly runtime: Runtime;
@@ -20,15 +18,15 @@ export interface WorkerOptions {
   readonly maxRuns?: number | undefined;
   /** Between two looks for work that nobody announced, in milliseconds. Default 1 000. */
   readonly pollMs?: number | undefined;
-  /** How long a run that was told to stop may take to end. Default 5 000. */
+  /** How long a run that was told to stop may take to end, in milliseconds. Default 5 000. */
   readonly graceMs?: number | undefined;
 }
 
 /** Runs the agents of this instance. */
 export interface Worker {
   /**
-   * Takes no more work; lets what runs end for so long, then tells it to stop. Resolves when nothing runs any more, or when even the
-   * grace time is over by half.
+   * Takes no more work; lets what runs end for so many milliseconds, then tells it to stop. Resolves when nothing runs any more, or when
+   * even the grace time is over by half.
    */
   drain(deadlineMs: number): Promise<void>;
 }
@@ -44,11 +42,17 @@ export function startWorker(options: WorkerOptions): Worker {
   const stops = new Set<() => void>();
   const unended = new Set<Lease>();
   let draining = false;
-  let looking = false;
-  let again = false;
+  let claiming = 0;
   let poll: Timer | undefined;
 
-  const run = (lease: Lease, agent: DefinedAgent): void => {
+  const room = (): number => maxRuns - running.size - leases.taking - claiming;
+  const begin = (lease: Lease): void => {
+    const agent = agentFor(agents, lease.head.agent);
+    if (agent === undefined) {
+      const { taskId, head } = lease;
+      logger.error({ taskId, agent: head.agent }, "A task was taken whose agent isn't served here");
+      return;
+    }
     const done = runTask({ journal, runtime, logger, lease, agent, stops, graceMs }).then((over) => {
       running.delete(done);
       if (!over) unended.add(lease);
@@ -56,26 +60,13 @@ export function startWorker(options: WorkerOptions): Worker {
     });
     running.add(done);
   };
-  const begin = (lease: Lease): void => {
-    const agent = agentFor(agents, lease.head.agent);
-    if (agent !== undefined) run(lease, agent);
-    else
-      logger.error({ taskId: lease.taskId, agent: lease.head.agent }, "A task was taken whose agent isn't served here");
-  };
   // One that is served alone may have been called otherwise when the task began.
-  const versionFor = (name: string): string => {
-    const agent = agentFor(agents, name);
-    return agent === undefined ? "" : versionOf(agent);
-  };
   const names = agents.size === 1 ? undefined : [...agents.keys()];
-  let claiming = 0;
-  const room = (): number => maxRuns - running.size - leases.taking - claiming;
   const claim = async (): Promise<void> => {
     while (!draining && room() > 0) {
-      runtime.at("claim");
       claiming = Math.min(CLAIM_BATCH, room());
       try {
-        const claimed = await leases.claim(claiming, versionFor, names);
+        const claimed = await leases.claim(claiming, (name) => versionFor(agents, name), names);
         for (const lease of claimed) begin(lease);
         if (claimed.length === 0) return;
       } finally {
@@ -83,23 +74,15 @@ export function startWorker(options: WorkerOptions): Worker {
       }
     }
   };
-  const look = (): void => {
-    again = true;
-    if (looking || draining) return;
-    looking = true;
-    (async () => {
-      while (again && !draining) {
-        again = false;
-        await endOrphans(options);
-        await endUnended(options, unended);
-        await claim();
-      }
-    })()
-      .catch((err: unknown) => logger.error({ err }, "Looking for work failed; it is tried again"))
-      .finally(() => {
-        looking = false;
-      });
-  };
+  const look = oneAtATime(
+    async () => {
+      if (draining) return;
+      await endOrphans(options);
+      await endUnended(options, unended);
+      await claim();
+    },
+    (err) => logger.error({ err }, "Looking for work failed; it is tried again"),
+  );
   const tick = (): void => {
     look();
     poll = runtime.after(pollMs, tick);
@@ -128,56 +111,35 @@ export function startWorker(options: WorkerOptions): Worker {
   };
 }
 
+/** Does something when it is asked to, one at a time: asked meanwhile, once more. */
+function oneAtATime(act: () => Promise<void>, onError: (error: unknown) => void): () => void {
+  let going = false;
+  let again = false;
+  const go = async (): Promise<void> => {
+    try {
+      while (again) {
+        again = false;
+        await act();
+      }
+    } catch (error) {
+      onError(error);
+    } finally {
+      going = false;
+    }
+  };
+  return () => {
+    again = true;
+    if (going) return;
+    going = true;
+    void go();
+  };
+}
+
 function agentFor(agents: ReadonlyMap<string, DefinedAgent>, name: string): DefinedAgent | undefined {
   return agents.size === 1 ? [...agents.values()][0] : agents.get(name);
 }
 
-/** What a process was working on when it died can't go on: it ends, CANCELED if that was asked for, FAILED with the reason else. */
-async function endOrphans({ journal, runtime, logger }: WorkerOptions): Promise<void> {
-  const orphans = await journal.leases.orphans(ORPHAN_BATCH);
-  if (orphans.length === 0) return;
-  runtime.at("take-over");
-  for (const head of orphans) {
-    const canceled = await isCancelRequested(journal, head);
-    const result = await journal.append({
-      taskId: head.taskId,
-      events: [statusEvent(runtime, head, canceled ? CANCELED : DIED)],
-      expect: head.position,
-      fence: true,
-      due: null,
-    });
-    logger.warn(
-      { taskId: head.taskId, holder: head.holder, result: result.kind },
-      "The process that worked on this task is gone; the task has ended",
-    );
-  }
-}
-
-/** Tasks whose turn is over and couldn't be recorded: nobody else would ever end them while this process lives. */
-async function endUnended({ journal, runtime }: WorkerOptions, unended: Set<Lease>): Promise<void> {
-  for (const lease of unended) {
-    const { taskId, epoch } = lease;
-    const head = await journal.head(taskId, everyOwner);
-    const canceled = head !== undefined && (await isCancelRequested(journal, head));
-    const events = [statusEvent(runtime, lease.head, canceled ? CANCELED : UNRECORDED)];
-    await journal.append({ taskId, epoch, events, due: null });
-    unended.delete(lease);
-  }
-}
-
-async function isCancelRequested(journal: Journal, { taskId, position }: Head): Promise<boolean> {
-  for (let after = 0; after < position; ) {
-    const page = await journal.read(taskId, after);
-    if (page.some(({ event }) => event.kind.case === "cancelRequested")) return true;
-    after = page.at(-1)?.position ?? position;
-  }
-  return false;
-}
-
-const CANCELED: Verdict = { kind: "status", state: TaskState.CANCELED, parts: [], facts: {} };
-const DIED = failed("The server stopped while the agent worked on this task");
-const UNRECORDED = failed("What the agent did could not be recorded");
-
-function failed(text: string): Verdict {
-  return { kind: "status", state: TaskState.FAILED, parts: partsOf(text), facts: {} };
+function versionFor(agents: ReadonlyMap<string, DefinedAgent>, name: string): string {
+  const agent = agentFor(agents, name);
+  return agent === undefined ? "" : versionOf(agent);
 }
