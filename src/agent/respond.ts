@@ -1,11 +1,11 @@
 import { madeSkillId } from "../a2a/agent-card.js";
 import { anonymous, type Call } from "../a2a/call.js";
-import { judge, type MessageView, messageView, partsOf } from "../a2a/content.js";
+import { messageView, partsOf } from "../a2a/content.js";
 import { invalidParams } from "../a2a/errors.js";
 import { SKILL_METADATA } from "../a2a/our-names.js";
 import type { Message, Part } from "../a2a/types.js";
 import type { DefinedAgent, DefinedSkill } from "./agent.js";
-import { assertOutput } from "./skill-output.js";
+import { assertInput, assertOutput, inputData } from "./skill-data.js";
 
 /**
  * The skill that a message is for (never inferred from its text): the one it names, else the only one, the default, or none where the
@@ -14,7 +14,7 @@ import { assertOutput } from "./skill-output.js";
  */
 export async function chooseSkill(agent: DefinedAgent, message: Message): Promise<string | undefined> {
   const skill = skillFor(agent, message);
-  await assertInput(skill, message);
+  await assertInput(skill, messageView(message, anonymous));
   return skill?.id;
 }
 
@@ -29,7 +29,7 @@ export async function reply(
   const answering = skill?.reply !== undefined ? skill : skill?.run === undefined ? agent.definition : undefined;
   if (answering?.reply === undefined) return undefined;
   const view = messageView(message, call.principal ?? anonymous);
-  const content = await answering.reply(await typedView(skill, view), call);
+  const content = await answering.reply({ ...view, data: await inputData(skill, view) }, call);
   if (content === undefined) return undefined;
   const parts = partsOf(content);
   await assertOutput(skill, parts);
@@ -67,19 +67,4 @@ function skillFor({ definition, skills }: DefinedAgent, message: Message): Defin
 function unnamed(what: string, ids: readonly string[]) {
   const description = `${what}; say one of ${ids.join(", ")}`;
   return invalidParams([{ path: `message.metadata.${SKILL_METADATA}`, rule: "SKILL", description, section: "§4.4.5" }]);
-}
-
-async function assertInput(skill: DefinedSkill | undefined, message: Message): Promise<void> {
-  if (skill?.input === undefined) return;
-  const judged = await judge(skill.input, messageView(message, anonymous));
-  if (judged.issues === undefined) return;
-  throw invalidParams(judged.issues);
-}
-
-/** The message with its data as the skill's schema makes it. */
-async function typedView(skill: DefinedSkill | undefined, view: MessageView): Promise<MessageView> {
-  if (skill?.input === undefined) return view;
-  const judged = await judge(skill.input, view);
-  const { message, role, from, parts, text, files } = view;
-  return { message, role, from, parts, text, files, data: judged.issues === undefined ? judged.value : view.data };
 }

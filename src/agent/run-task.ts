@@ -1,4 +1,3 @@
-import { judge } from "../a2a/content.js";
 import { endedBadly } from "../a2a/task-state.js";
 import { TaskState } from "../a2a/types.js";
 import type { Journal, Lease, NewEvent } from "../journal/journal.js";
@@ -9,13 +8,14 @@ import { AgentFault } from "./agent-fault.js";
 import { type ArtifactLedger, createArtifactLedger } from "./artifacts.js";
 import { createTaskContext } from "./create-task-context.js";
 import { createRecorder, type Recorder } from "./recorder.js";
-import { assertOutput } from "./skill-output.js";
+import { assertOutput, inputData } from "./skill-data.js";
 import { createStop, RunStopped, type Stop } from "./stop.js";
 import type { Ending, Update } from "./task-context.js";
 import { loadTurn, type Turn } from "./turn.js";
 import { createUpdates, describe, saidBy } from "./updates.js";
 import { type RunEnd, statusEvent, type Verdict, verdictOf } from "./verdict.js";
 
+/** A turn to run, and what it needs. */
 export interface RunOptions {
   readonly journal: Journal;
   readonly runtime: Runtime;
@@ -24,7 +24,7 @@ export interface RunOptions {
   readonly agent: DefinedAgent;
   /** What to call when the server shuts down: each run adds its own. */
   readonly stops: Set<() => void>;
-  /** How long a run that was told to stop may take to end. */
+  /** How long a run that was told to stop may take to end, in milliseconds. */
   readonly graceMs: number;
 }
 
@@ -91,7 +91,7 @@ async function drive(
       runtime: options.runtime,
       logger: options.logger,
       turn,
-      data: await dataOf(skill, turn),
+      data: turn.inputPosition === 1 ? await inputData(skill, turn.input) : turn.input.data, // later messages are as they came
       updates: createUpdates((one) => made.add(one)),
       signal: stop.signal,
     });
@@ -142,13 +142,6 @@ function assertSaid(made: Set<Update | Ending>, returned: unknown, stop: Stop): 
   const said = saidBy(forgotten);
   if (said === undefined || stop.signal.aborted) return;
   throw new AgentFault(`Something was made and never yielded or returned: ${describe(said)}`);
-}
-
-/** What the skill's schema makes of the message that began the task; later messages are as they came. */
-async function dataOf(skill: DefinedSkill | undefined, { input, inputPosition }: Turn): Promise<unknown> {
-  if (skill?.input === undefined || inputPosition !== 1) return input.data;
-  const judged = await judge(skill.input, input);
-  return judged.issues === undefined ? judged.value : input.data;
 }
 
 async function eventOf(
