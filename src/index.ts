@@ -28,13 +28,13 @@ export {
   agent,
   type PlainSkill,
   type Run,
-  type Schema,
   type Skill,
   type SkillDefinition,
   type SkillFacts,
   skill,
 } from "./agent/agent.js";
 export { type Extension, extension } from "./agent/extension.js";
+export type { Schema } from "./agent/schema.js";
 export type { Ending, InputView, StreamContext, TaskContext, Update, Updates } from "./agent/task-context.js";
 export type { Journal } from "./journal/journal.js";
 export type { Logger } from "./runtime/logger.js";

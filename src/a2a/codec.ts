@@ -3,6 +3,7 @@ import { Judgement } from "./codec-judgement.js";
 import { messageKind } from "./codec-message.js";
 import { A2AError, invalidParams, type Violation } from "./errors.js";
 
+/** How strictly a payload is read. */
 export interface DecodeOptions {
   /**
    * Whose payload it is. A `caller`'s (default) is judged by the contract, and everything that is wrong is INVALID_PARAMS. A `peer`'s
@@ -14,8 +15,8 @@ export interface DecodeOptions {
 }
 
 /**
- * Reads ProtoJSON. Takes JSON names and proto names, enums by name or number, null as unset; nests at most 40 levels (a peer's answer: 48). Shares no memory
- * with `json`.
+ * Reads ProtoJSON. Takes JSON names and proto names, enums by name or number, null as unset; nests at most 40 levels (a peer's answer:
+ * 48). Shares no memory with `json`.
  * @throws A2AError INVALID_PARAMS (of a peer: INVALID_AGENT_RESPONSE) with every violation, the first hundred of them.
  */
 export function decodeJson<D extends DescMessage>(

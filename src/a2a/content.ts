@@ -62,12 +62,13 @@ export interface MessageFacts {
 
 /** Facts about an artifact that go beside its content. */
 export interface ArtifactFacts extends MessageFacts {
-  /** Default: `artifact-<n>`, the n-th that this run began; the same on replay. */
+  /** Default: the task's next `artifact-<n>`; with `append`, the artifact that was written last. */
   artifactId?: string | undefined;
   name?: string | undefined;
   description?: string | undefined;
   /** Default false: creates or replaces. True: adds parts to what is there (§4.2.2). */
   append?: boolean | undefined;
+  /** Default false. True: nothing will be appended to it. */
   lastChunk?: boolean | undefined;
 }
 

@@ -8,7 +8,7 @@ interface ErrorRow {
   readonly jsonRpc: number;
   /** HTTP status (§5.4). */
   readonly http: number;
-  /** gRPC status code and its name (§5.4). */
+  /** gRPC status code (§5.4). */
   readonly grpc: number;
   /** Domain of the `google.rpc.ErrorInfo` that goes with it; none for the standard errors of every binding. */
   readonly domain?: typeof A2A_DOMAIN | typeof OUR_DOMAIN;
@@ -167,6 +167,7 @@ export interface Violation {
   readonly section: string;
 }
 
+/** What an error may say beside its reason and its message. */
 export interface A2AErrorOptions {
   /** What really happened. For the log; never on a wire. */
   readonly cause?: unknown;
@@ -213,28 +214,36 @@ export class A2AError extends Error {
 }
 
 /** InvalidParams with everything that is wrong (§3.3.2, §9.5). */
-export function invalidParams(violations: readonly Violation[], message?: string): A2AError {
+export function invalidParams(violations: readonly Violation[]): A2AError {
   const first = violations[0];
   const more = violations.length > 1 ? ` (and ${violations.length - 1} more)` : "";
   const said =
     first === undefined
       ? undefined
       : `Invalid parameters: ${first.path === "" ? "" : `${first.path}: `}${first.description}${more}`;
-  return new A2AError("INVALID_PARAMS", message ?? said, { violations });
+  return new A2AError("INVALID_PARAMS", said, { violations });
 }
 
-/** The details that go with an error on every wire: `ErrorInfo` first where it has a domain, then `BadRequest`, then its own (§9.5, §10.6, §11.6). */
+/** The `@type` of `google.rpc.ErrorInfo`. */
+export const ERROR_INFO = "type.googleapis.com/google.rpc.ErrorInfo";
+/** The `@type` of `google.rpc.BadRequest`. */
+export const BAD_REQUEST = "type.googleapis.com/google.rpc.BadRequest";
+
+/**
+ * The details that go with an error on every wire: `ErrorInfo` first where it has a domain, then `BadRequest`, then its own (§9.5, §10.6,
+ * §11.6).
+ */
 export function errorDetails(error: A2AError): JsonObject[] {
   const details: JsonObject[] = [];
   const { domain } = errorRow(error.reason);
   if (domain !== undefined) {
-    const info: JsonObject = { "@type": "type.googleapis.com/google.rpc.ErrorInfo", reason: error.reason, domain };
+    const info: JsonObject = { "@type": ERROR_INFO, reason: error.reason, domain };
     if (Object.keys(error.metadata).length > 0) info.metadata = { ...error.metadata };
     details.push(info);
   }
   if (error.violations.length > 0) {
     details.push({
-      "@type": "type.googleapis.com/google.rpc.BadRequest",
+      "@type": BAD_REQUEST,
       fieldViolations: error.violations.map(({ path, description, rule }) => ({
         field: path,
         description,

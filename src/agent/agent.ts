@@ -1,17 +1,12 @@
-import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { Call } from "../a2a/call.js";
 import type { Content, MessageView } from "../a2a/content.js";
 import type { HandlerImplementation } from "../a2a/handler.js";
 import type { AgentSkillJson } from "../a2a/types.js";
 import type { Extension } from "./extension.js";
+import type { Parsed, Schema, Written } from "./schema.js";
 import type { Ending, TaskContext, Update } from "./task-context.js";
 
-/** Any schema of zod, valibot, arktype … (standardschema.dev). */
-export type Schema<I = unknown, O = I> = StandardSchemaV1<I, O>;
-export type Written<S> = S extends StandardSchemaV1<infer I, unknown> ? I : unknown;
-export type Parsed<S> = S extends StandardSchemaV1<unknown, infer O> ? O : unknown;
-
-/** `async *run(task)`. */
+/** What `async *run(task)` gives. */
 // biome-ignore lint/suspicious/noConfusingVoidType: a generator without a return statement returns void
 export type Run = AsyncGenerator<Update, Ending | undefined | void, void>;
 
@@ -23,6 +18,7 @@ export interface SkillFacts extends Omit<AgentSkillJson, "id" | "description"> {
   default?: boolean | undefined;
 }
 
+/** A skill to be made by `skill`: its facts, its schemas, and what answers. */
 export interface SkillDefinition<I = undefined, O = undefined> extends SkillFacts {
   /** What the message's data part, or else its text, must be. Anything else is InvalidParams with paths, before there is a task. */
   input?: I | undefined;
@@ -53,6 +49,7 @@ export interface PlainSkill extends SkillFacts {
   run?(task: TaskContext): Run;
 }
 
+/** What an agent says of itself, and what answers. */
 export interface AgentDefinition {
   name: string;
   description: string;

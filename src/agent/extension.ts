@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { MessageView } from "../a2a/content.js";
+import type { Parsed, Written } from "./schema.js";
 
 /** An extension (§4.6), declared on the card of the agent that lists it. */
 export interface Extension<In = never, Out = unknown> {
@@ -13,9 +14,6 @@ export interface Extension<In = never, Out = unknown> {
   /** Facts to put beside a content: its URI and the value. */
   write(value: In): { extensions: readonly string[]; metadata: JsonObject };
 }
-
-type Written<S> = S extends StandardSchemaV1<infer I, unknown> ? I : never;
-type Parsed<S> = S extends StandardSchemaV1<unknown, infer O> ? O : unknown;
 
 /** Declares an extension; its metadata is typed by `schema`, which must be synchronous. */
 export function extension<S extends StandardSchemaV1 = StandardSchemaV1<JsonValue>>(definition: {

@@ -1,11 +1,17 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { A2AError, errorRow, errorTable, isReason, type Reason, type Violation } from "../a2a/errors.js";
+import {
+  A2AError,
+  BAD_REQUEST,
+  ERROR_INFO,
+  errorRow,
+  errorTable,
+  isReason,
+  type Reason,
+  type Violation,
+} from "../a2a/errors.js";
 import type { Logger } from "../runtime/logger.js";
 import type { Runtime } from "../runtime/runtime.js";
 import { isObject } from "./json.js";
-
-const ERROR_INFO = "type.googleapis.com/google.rpc.ErrorInfo";
-const BAD_REQUEST = "type.googleapis.com/google.rpc.BadRequest";
 
 /**
  * What goes on a wire for whatever was thrown. An A2AError is itself. Anything else is INTERNAL under a correlation id, and logged here,

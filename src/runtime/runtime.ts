@@ -1,6 +1,6 @@
 import { v7 } from "uuid";
 
-/** Where a test may stop, kill or fail a run. One name per place; empty in production. */
+/** Where a test may stop, kill or fail a run. One name per kind of place; empty in production. */
 export type FaultPoint =
   | "append.before-commit"
   | "append.after-commit"
@@ -32,7 +32,9 @@ export interface Timer {
 export interface Runtime {
   /** Wall clock, in milliseconds since the epoch. */
   now(): number;
-  /** Calls `act` once, after `delayMs`. Keeps the process alive only where that is asked for: somebody awaits it, and nothing else would. */
+  /**
+   * Calls `act` once, after `delayMs`. Keeps the process alive only where that is asked for: somebody awaits it, and nothing else would.
+   */
   after(delayMs: number, act: () => void, options?: { readonly keepAlive?: boolean }): Timer;
   /** Calls `act` in a later turn of the event loop: what is collected until then goes together. */
   defer(act: () => void): void;

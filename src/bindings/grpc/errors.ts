@@ -10,10 +10,9 @@ import {
 } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { type BadRequest, BadRequestSchema, ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.js";
-import { type A2AError, errorDetails, errorRow, type Reason } from "../../a2a/errors.js";
+import { type A2AError, BAD_REQUEST, ERROR_INFO, errorDetails, errorRow, type Reason } from "../../a2a/errors.js";
 import { errorHeaders, readPeerError } from "../wire-error.js";
 
-const PREFIX = "type.googleapis.com/";
 /** Errors travel in trailers, and many peers take no more than 8 KiB of those. Both limits together, as they are encoded, stay below. */
 const MAX_MESSAGE_BYTES = 1_500;
 const MAX_BAD_REQUEST_BYTES = 3_000;
@@ -28,10 +27,10 @@ export function toConnectError(error: A2AError, challenges: readonly string[]): 
 /** A detail that a protobuf wire can carry: one whose type is known here. */
 function toDetail({ "@type": type, ...members }: JsonObject): { desc: DescMessage; value: Message }[] {
   const options = { ignoreUnknownFields: true };
-  if (type === PREFIX + ErrorInfoSchema.typeName) {
+  if (type === ERROR_INFO) {
     return [{ desc: ErrorInfoSchema, value: fromJson(ErrorInfoSchema, members, options) }];
   }
-  if (type === PREFIX + BadRequestSchema.typeName) {
+  if (type === BAD_REQUEST) {
     return [{ desc: BadRequestSchema, value: fitting(fromJson(BadRequestSchema, members, options)) }];
   }
   return [];
@@ -62,16 +61,14 @@ function shorten(message: string): string {
 export function fromConnectError(thrown: unknown): A2AError {
   const error = ConnectError.from(thrown);
   const details: JsonValue[] = [
-    ...error.findDetails(ErrorInfoSchema).map((info) => typed(ErrorInfoSchema.typeName, toJson(ErrorInfoSchema, info))),
-    ...error
-      .findDetails(BadRequestSchema)
-      .map((bad) => typed(BadRequestSchema.typeName, toJson(BadRequestSchema, bad))),
+    ...error.findDetails(ErrorInfoSchema).map((info) => typed(ERROR_INFO, toJson(ErrorInfoSchema, info))),
+    ...error.findDetails(BadRequestSchema).map((bad) => typed(BAD_REQUEST, toJson(BadRequestSchema, bad))),
   ];
   return readPeerError({ message: error.rawMessage, details, otherwise: reasonOf(error) }, error);
 }
 
-function typed(typeName: string, json: JsonValue): JsonObject {
-  return { "@type": PREFIX + typeName, ...(json as JsonObject) };
+function typed(type: string, json: JsonValue): JsonObject {
+  return { "@type": type, ...(json as JsonObject) };
 }
 
 function reasonOf(error: ConnectError): Reason | "UNAVAILABLE" {
