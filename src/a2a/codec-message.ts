@@ -1,8 +1,9 @@
 import { create, type DescMessage, type JsonObject } from "@bufbuild/protobuf";
-import { BROKEN, isObject, type Judgement, type Kind, type UnknownObject, within } from "./codec-judgement.js";
+import { BROKEN, type Judgement, type Kind, within } from "./codec-judgement.js";
 import { compile, type Field, type Plan } from "./codec-plan.js";
 import { listValueKind, structKind, timestampKind, valueKind } from "./codec-wkt.js";
 import { keptEmpty } from "./presence.js";
+import { isObject, type UnknownObject } from "./unknown-json.js";
 
 /** A generated message, seen from outside its type. */
 type Open = Record<string, unknown>;

@@ -1,9 +1,10 @@
 import { type DescField, type DescMessage, type DescOneof, type JsonObject, ScalarType } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
-import { isObject, judgeText, type Kind, put, type UnknownObject, within } from "./codec-judgement.js";
+import { judgeText, type Kind, within } from "./codec-judgement.js";
 import { enumKind, scalarKind } from "./codec-scalars.js";
 import { structFieldKind } from "./codec-wkt.js";
 import { holdsIds, isRequired, needsElement } from "./required.js";
+import { isObject, put, type UnknownObject } from "./unknown-json.js";
 
 /** One field, compiled: what reading, writing and judging need to know of it. */
 export interface Field {

@@ -10,7 +10,8 @@ import {
   type Value,
   ValueSchema,
 } from "@bufbuild/protobuf/wkt";
-import { BROKEN, isObject, type Judgement, judgeText, type Kind, put } from "./codec-judgement.js";
+import { BROKEN, type Judgement, judgeText, type Kind } from "./codec-judgement.js";
+import { isObject, put } from "./unknown-json.js";
 
 const RFC3339 = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:[Zz]|([+-])(\d\d):(\d\d))$/;
 /** 0001-01-01T00:00:00Z and 9999-12-31T23:59:59Z. */

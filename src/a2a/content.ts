@@ -1,13 +1,13 @@
 import { create, fromBinary, type JsonObject, toBinary } from "@bufbuild/protobuf";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { Principal } from "./call.js";
-import { isWellFormed } from "./codec-judgement.js";
 import { readBase64 } from "./codec-scalars.js";
 import { fromValue, toValue } from "./codec-wkt.js";
 import type { Violation } from "./errors.js";
-import { mediaTypeOf } from "./media-type.js";
+import { mediaTypeOfFile } from "./media-type.js";
 import { plainJson } from "./plain-json.js";
 import { type Artifact, type Message, type Part, PartSchema, Role, type Task } from "./types.js";
+import { isWellFormed } from "./unknown-json.js";
 
 /** A part as ProtoJSON writes it (§4.1.6): exactly one of `text`, `data`, `url`, `raw`, and what describes it. */
 export type PartInput<D = unknown> = {
@@ -162,7 +162,7 @@ function plainObject(value: unknown, path: string): JsonObject {
 
 function mediaTypeIn(part: PartInput): string {
   if (part.url === undefined && part.raw === undefined) return "";
-  return mediaTypeOf(part.filename ?? "") ?? (part.raw === undefined ? "" : "application/octet-stream");
+  return mediaTypeOfFile(part.filename ?? "") ?? (part.raw === undefined ? "" : "application/octet-stream");
 }
 
 /** Reads the parts of a message, of an artifact, or of all artifacts of a task. */

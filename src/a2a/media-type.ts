@@ -33,7 +33,13 @@ const byExtension = new Map(
   }),
 );
 
+/** A media type in lower case and without its parameters. */
+export function essenceOf(mediaType: string): string {
+  const end = mediaType.indexOf(";");
+  return (end < 0 ? mediaType : mediaType.slice(0, end)).trim().toLowerCase();
+}
+
 /** The media type that the end of a file's name says, if it is a common one. */
-export function mediaTypeOf(filename: string): string | undefined {
+export function mediaTypeOfFile(filename: string): string | undefined {
   return byExtension.get(filename.slice(filename.lastIndexOf(".") + 1).toLowerCase());
 }

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isWellFormed, put } from "./codec-judgement.js";
+import { isWellFormed, put } from "./unknown-json.js";
 
 /** Deepest nesting of what is said or recorded: what leaves with it around it still stays below what a peer reads. */
 const MAX_LEVELS = 36;

@@ -4,10 +4,13 @@ import { A2AError } from "../a2a/errors.js";
 import type { Handler } from "../a2a/handler.js";
 import type { Operation } from "../a2a/operation.js";
 import type { ProtocolVersion } from "../a2a/protocol-version.js";
-import { parseJson } from "./json.js";
+import { DEFAULT_MAX_DEPTH, parseJson } from "./json.js";
 import { readBody } from "./read-body.js";
 import { EXTENSIONS_HEADER, RESUME_HEADER, VERSION_HEADER } from "./service-parameters.js";
 import { HttpAnswer, reasonOfStatus } from "./wire-error.js";
+
+/** The largest answer that is read, in bytes, unless options say otherwise. */
+export const DEFAULT_MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
 /** What the client half of an HTTP binding needs. */
 export interface WireClientOptions {
@@ -124,7 +127,7 @@ export interface Answer {
 /** Reads a whole answer. @throws A2AError INVALID_AGENT_RESPONSE if it is too large; what the connection throws if it breaks. */
 export async function readAnswer(
   { response }: Exchange,
-  { maxAnswerBytes = DEFAULT_MAX_ANSWER_BYTES, maxDepth = 100 }: WireClientOptions,
+  { maxAnswerBytes = DEFAULT_MAX_ANSWER_BYTES, maxDepth = DEFAULT_MAX_DEPTH }: WireClientOptions,
   call: Call,
 ): Promise<Answer> {
   const bytes = await readBody(response.body, maxAnswerBytes).catch((error: unknown) => {
@@ -142,9 +145,6 @@ export async function readAnswer(
     return { json: undefined, cause };
   }
 }
-
-/** The largest answer that is read, in bytes, unless options say otherwise. */
-export const DEFAULT_MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
 /** What a bare answer means that no agent wrote: an HTML page, half a JSON, nothing. */
 export function errorOfBareAnswer(cause: HttpAnswer): A2AError {

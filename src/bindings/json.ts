@@ -7,6 +7,9 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
+/** Deepest nesting of JSON that is read, unless options say otherwise. What a message carries is judged more strictly, by the codec. */
+export const DEFAULT_MAX_DEPTH = 100;
+
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /**
@@ -34,11 +37,6 @@ export function parseJsonText(text: string, maxDepth: number): unknown {
   } catch (cause) {
     throw new A2AError("PARSE_ERROR", undefined, { cause });
   }
-}
-
-/** Whether a value is a JSON object: neither null nor an array. */
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function isDeeperThan(text: string, maxDepth: number): boolean {

@@ -1,11 +1,14 @@
+import { essenceOf } from "../a2a/media-type.js";
 import type { RequestHeaders } from "./binding.js";
+
 /** The media type of HTTP+JSON (§11.1, §14.1.1). */
 export const A2A_JSON = "application/a2a+json";
+/** The media type of JSON-RPC, and of HTTP+JSON for whoever likes it better. */
 export const JSON_TYPE = "application/json";
 
 /** The media type of a body, in lower case and without its parameters; empty when none is given. */
 export function mediaTypeOf(headers: RequestHeaders): string {
-  return essence(headers.get("content-type") ?? "");
+  return essenceOf(headers.get("content-type") ?? "");
 }
 
 /** Whether a body says that it is JSON: `application/json` or `application/….+json`. */
@@ -28,7 +31,7 @@ interface MediaRange {
 
 function readRange(text: string): MediaRange {
   const quality = /;\s*q\s*=\s*([\d.]+)/i.exec(text)?.[1];
-  return { type: essence(text), quality: quality === undefined ? 1 : Number(quality) || 0 };
+  return { type: essenceOf(text), quality: quality === undefined ? 1 : Number(quality) || 0 };
 }
 
 /** The most specific range that matches decides (RFC 9110 §12.5.1). */
@@ -39,9 +42,4 @@ function qualityOf(type: string, ranges: readonly MediaRange[]): number {
     if (range !== undefined) return range.quality;
   }
   return 0;
-}
-
-function essence(text: string): string {
-  const end = text.indexOf(";");
-  return (end < 0 ? text : text.slice(0, end)).trim().toLowerCase();
 }

@@ -4,7 +4,7 @@ import type { Operation } from "../a2a/operation.js";
 import { setPosition } from "../a2a/position.js";
 import type { StreamResponse } from "../a2a/types.js";
 import { DEFAULT_MAX_ANSWER_BYTES, type Exchange, invalidAnswer, type WireClientOptions } from "./client.js";
-import { parseJsonText } from "./json.js";
+import { DEFAULT_MAX_DEPTH, parseJsonText } from "./json.js";
 import { parseEvents } from "./sse.js";
 import { HttpAnswer } from "./wire-error.js";
 
@@ -18,7 +18,7 @@ export async function* readEvents(
   { response, release }: Exchange,
   operation: Operation,
   unwrap: (json: unknown, cause: HttpAnswer) => unknown,
-  { maxAnswerBytes = DEFAULT_MAX_ANSWER_BYTES, maxDepth = 100 }: WireClientOptions,
+  { maxAnswerBytes = DEFAULT_MAX_ANSWER_BYTES, maxDepth = DEFAULT_MAX_DEPTH }: WireClientOptions,
   call: Call,
 ): AsyncGenerator<Message, void, undefined> {
   const cause = new HttpAnswer(response);

@@ -2,6 +2,7 @@ import { A2AError, invalidParams } from "../a2a/errors.js";
 import type { ProtocolVersion } from "../a2a/protocol-version.js";
 import type { RequestHeaders } from "./binding.js";
 
+/** Service parameters as HTTP headers and as metadata (§3.2.6), in lower case. */
 export const VERSION_HEADER = "a2a-version";
 export const EXTENSIONS_HEADER = "a2a-extensions";
 export const RESUME_HEADER = "last-event-id";

@@ -9,9 +9,9 @@ import {
   type Reason,
   type Violation,
 } from "../a2a/errors.js";
+import { isObject } from "../a2a/unknown-json.js";
 import type { Logger } from "../runtime/logger.js";
 import type { Runtime } from "../runtime/runtime.js";
-import { isObject } from "./json.js";
 
 /**
  * What goes on a wire for whatever was thrown. An A2AError is itself. Anything else is INTERNAL under a correlation id, and logged here,

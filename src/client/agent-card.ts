@@ -2,12 +2,12 @@ import { WELL_KNOWN_CARD } from "../a2a/agent-card.js";
 import { decodeJson } from "../a2a/codec.js";
 import { A2AError } from "../a2a/errors.js";
 import { type AgentCard, type AgentCardJson, AgentCardSchema } from "../a2a/types.js";
-import { parseJson } from "../bindings/json.js";
+import { v1 } from "../a2a/v1.js";
+import { DEFAULT_MAX_DEPTH, parseJson } from "../bindings/json.js";
 import { readBody } from "../bindings/read-body.js";
 import { HttpAnswer } from "../bindings/wire-error.js";
 
 const MAX_CARD_BYTES = 1024 * 1024;
-const MAX_CARD_DEPTH = 100;
 
 /** What a card is fetched with. */
 export interface CardFetch {
@@ -26,7 +26,7 @@ export async function fetchAgentCard(target: URL, options: CardFetch): Promise<A
   let missing: A2AError | undefined;
   for (const place of places) {
     const response = await options.fetch(place, {
-      headers: { accept: "application/json", "a2a-version": "1.0", ...options.headers() },
+      headers: { accept: "application/json", "a2a-version": v1.id, ...options.headers() },
       redirect: "follow",
       signal: options.signal ?? null,
     });
@@ -78,7 +78,7 @@ async function jsonOf(response: Response, place: string): Promise<unknown> {
   if (bytes === undefined)
     throw new A2AError("INVALID_AGENT_RESPONSE", `The answer at ${place} is too large for an agent card`);
   try {
-    return parseJson(bytes, MAX_CARD_DEPTH);
+    return parseJson(bytes, DEFAULT_MAX_DEPTH);
   } catch (cause) {
     throw new A2AError("INVALID_AGENT_RESPONSE", `The answer at ${place} isn't JSON, so it isn't an agent card`, {
       cause,

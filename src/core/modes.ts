@@ -1,4 +1,5 @@
 import { A2AError } from "../a2a/errors.js";
+import { essenceOf } from "../a2a/media-type.js";
 import type { AgentCard, Message, Part } from "../a2a/types.js";
 
 /**
@@ -33,13 +34,9 @@ function isFile({ content }: Part): boolean {
 
 /** A range such as `text/*` matches, parameters are ignored, and case does not count. */
 function matches(pattern: string, mediaType: string): boolean {
-  const [wanted, given] = [essence(pattern), essence(mediaType)];
+  const [wanted, given] = [essenceOf(pattern), essenceOf(mediaType)];
   if (wanted === "*/*" || wanted === given) return true;
   return wanted.endsWith("/*") && given.startsWith(wanted.slice(0, -1));
-}
-
-function essence(mediaType: string): string {
-  return (mediaType.split(";")[0] ?? "").trim().toLowerCase();
 }
 
 function list(modes: readonly string[]): string {

@@ -20,6 +20,7 @@ const PING_INTERVAL_MS = 300_000;
 /** Node's 10 count what waits to be sent as well: a larger request that is refused before it has left would refuse its own answer. */
 const SESSION_MEMORY_MB = 256;
 
+/** Whom to call, and in which of the three protocols. */
 export interface GrpcClientOptions {
   /** `host:port` (http on loopback, else https), or a URL with its scheme. */
   readonly url: string;
@@ -112,7 +113,7 @@ function addressed(request: Message, { tenant }: Call): Message {
 function parametersOf({ parameters = {}, extensions = [], after }: Call): Record<string, string> {
   return {
     ...parameters,
-    [VERSION_HEADER]: "1.0",
+    [VERSION_HEADER]: v1.id,
     ...(extensions.length === 0 ? {} : { [EXTENSIONS_HEADER]: extensions.join(",") }),
     ...(after === undefined ? {} : { [RESUME_HEADER]: after }),
   };

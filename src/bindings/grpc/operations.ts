@@ -21,6 +21,7 @@ import type { GrpcMethod, GrpcService } from "./service.js";
 
 /** The host's own request, on its way through the router. */
 export const hostRequest: ContextKey<HostRequest | undefined> = createContextKey<HostRequest | undefined>(undefined);
+/** What an authenticator may want of the host's request. */
 export interface HostRequest {
   readonly remoteAddress: string;
   readonly original: unknown;

@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
-import { type ConnectRouter, createConnectRouter, createContextValues } from "@connectrpc/connect";
+import { Code, type ConnectRouter, createConnectRouter, createContextValues } from "@connectrpc/connect";
 import type { UniversalHandler } from "@connectrpc/connect/protocol";
 import {
   compressionGzip,
@@ -33,6 +33,7 @@ export interface GrpcBinding {
   handle(request: AnyRequest, response: AnyResponse): void;
 }
 
+/** What is served beside health. */
 export interface GrpcOptions {
   /** Default: A2A 1.0. */
   readonly services?: readonly GrpcService[] | undefined;
@@ -113,7 +114,7 @@ function pathOf(target: string): string {
 /** "There is no such method", as the wire of that content type says it. */
 function answerUnknown(type: string, response: AnyResponse): void {
   const message = "There is no such method here";
-  const status = { [GRPC_STATUS]: "12", [GRPC_MESSAGE]: message };
+  const status = { [GRPC_STATUS]: String(Code.Unimplemented), [GRPC_MESSAGE]: message };
   if (type.startsWith("application/grpc-web")) {
     response.writeHead(200, { "content-type": type, ...status });
     response.end();

@@ -1,6 +1,7 @@
 import type { DescMethod, DescService, Message } from "@bufbuild/protobuf";
 import { type Operation, operationOf } from "../../a2a/operation.js";
 import { A2AService } from "../../a2a/types.js";
+import { v1 } from "../../a2a/v1.js";
 
 /** A gRPC service through which one version of A2A is spoken, as data. */
 export interface GrpcService {
@@ -22,7 +23,7 @@ export interface GrpcMethod {
 /** A2A 1.0 (§10), derived from its descriptor. */
 export const v1Service: GrpcService = {
   service: A2AService,
-  version: "1.0",
+  version: v1.id,
   methods: A2AService.methods.map((method) => ({
     method,
     operation: operationOf(method),

@@ -1,7 +1,7 @@
 import { type DescField, type JsonObject, type JsonValue, type Message, ScalarType } from "@bufbuild/protobuf";
 import { A2AError, invalidParams, type Violation } from "../../a2a/errors.js";
 import type { Operation } from "../../a2a/operation.js";
-import { isObject } from "../json.js";
+import { isObject } from "../../a2a/unknown-json.js";
 import type { Match } from "./http-rule.js";
 
 /**
@@ -75,12 +75,8 @@ function fromQuery(operation: Operation, query: URLSearchParams, violations: Vio
 
 /** As ProtoJSON writes it. A text that its type doesn't have stays as it is, for the codec to refuse. */
 function jsonOf(field: DescField, text: string): JsonValue {
-  switch (field.fieldKind === "list" ? field.listKind : field.fieldKind) {
-    case "scalar":
-      return scalarOf(field.scalar, text);
-    default:
-      return text; // an enum's name, a timestamp; nested messages have no form in a query (§11.5)
-  }
+  const kind = field.fieldKind === "list" ? field.listKind : field.fieldKind;
+  return kind === "scalar" ? scalarOf(field.scalar, text) : text; // an enum's name, a timestamp; no nested messages (§11.5)
 }
 
 function scalarOf(type: ScalarType | undefined, text: string): JsonValue {

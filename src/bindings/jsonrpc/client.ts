@@ -3,6 +3,7 @@ import type { Call } from "../../a2a/call.js";
 import { type A2AError, errorTable, type Reason } from "../../a2a/errors.js";
 import type { Handler } from "../../a2a/handler.js";
 import type { Operation } from "../../a2a/operation.js";
+import { isObject } from "../../a2a/unknown-json.js";
 import { v1 } from "../../a2a/v1.js";
 import {
   createWireHandler,
@@ -13,7 +14,6 @@ import {
   readAnswer,
   type WireClientOptions,
 } from "../client.js";
-import { isObject } from "../json.js";
 import { JSON_TYPE } from "../media-type.js";
 import { readEvents } from "../read-events.js";
 import { type HttpAnswer, readPeerError, reasonOfStatus } from "../wire-error.js";

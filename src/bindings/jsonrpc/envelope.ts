@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { A2AError, errorDetails, errorRow } from "../../a2a/errors.js";
-import { isObject } from "../json.js";
+import { isObject } from "../../a2a/unknown-json.js";
 
 /** `null` where none could be read (JSON-RPC 2.0 §5). */
 export type RequestId = string | number | null;
