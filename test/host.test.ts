@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { connect as connectHttp2 } from "node:http2";
 import { afterEach, describe, expect, test } from "vitest";
-import type { AnyRequest, AnyResponse } from "../src/hosts/http.js";
+import type { AnyRequest, AnyResponse } from "../src/bindings/rpc-binding.js";
 import { connectRaw, eventually, saying, startHost, type TestHost } from "./support/host.js";
 
 let server: TestHost;

@@ -3,13 +3,15 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { A2AError } from "../a2a/errors.js";
 import type { WireRequest, WireResponse } from "../bindings/binding.js";
 import { nothingHere, refusal } from "../bindings/http-json/status.js";
+import { isHttp2 } from "../bindings/rpc-binding.js";
 import { refusalOf } from "../bindings/wire-error.js";
 import type { Logger } from "../runtime/logger.js";
 import type { Runtime } from "../runtime/runtime.js";
 import { basePathOf, locate, type MountedBindings } from "./binding-path.js";
-import { headersOf, isGone, isHttp2, readHeaders, splitTarget } from "./http.js";
+import { headersOf, isGone, readHeaders, splitTarget } from "./http.js";
 import { writeFrames } from "./write-frames.js";
 
+/** What the routes of the bindings need. */
 export interface BindingRoutesOptions extends MountedBindings {
   /** Largest request body, in bytes. */
   readonly maxBodyBytes: number;

@@ -1,5 +1,5 @@
 import proxyAddr from "@fastify/proxy-addr";
-import type { AnyRequest } from "./http.js";
+import type { AnyRequest } from "../bindings/rpc-binding.js";
 
 /** Where callers reach this server, as a proxy that is trusted says; `undefined` if none says so. */
 export type ForwardedOrigin = (request: AnyRequest) => string | undefined;

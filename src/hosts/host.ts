@@ -4,24 +4,20 @@ import type { TlsOptions } from "node:tls";
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
 import { A2AError } from "../a2a/errors.js";
 import { refusal } from "../bindings/http-json/status.js";
+import type { AnyRequest, AnyResponse, RpcBinding } from "../bindings/rpc-binding.js";
 import { addBindings, type BindingRoutesOptions, refusalOfFastify, send, takeBodiesAsTheyAre } from "./fastify.js";
 import { createForwardedOrigin } from "./forwarded.js";
-import { type AnyRequest, type AnyResponse, readHeaders, splitTarget } from "./http.js";
+import { readHeaders, splitTarget } from "./http.js";
 import { createOnePort, type OnePortOptions } from "./one-port.js";
 import { createPublicAnswers, type PublicAnswersOptions } from "./public-answers.js";
 import { addCardRoutes, addHealthRoutes } from "./public-routes.js";
 
-/** A binding that speaks to the socket itself, on paths of its own: gRPC and its relatives. */
-export interface RpcMount {
-  owns(path: string): boolean;
-  handle(request: AnyRequest, response: AnyResponse): void;
-}
-
+/** What the host carries, and how. */
 export interface HostOptions
   extends BindingRoutesOptions,
     PublicAnswersOptions,
     Omit<OnePortOptions, "onRequest" | "tls"> {
-  readonly rpc?: RpcMount | undefined;
+  readonly rpc?: RpcBinding | undefined;
   /** Aborted by `drain`; the bindings were given its signal. */
   readonly draining: AbortController;
   readonly tls?: TlsOptions | undefined;

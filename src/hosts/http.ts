@@ -1,16 +1,5 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import type { RequestHeaders } from "../bindings/binding.js";
-
-/** A request of either HTTP version. */
-export type AnyRequest = IncomingMessage | Http2ServerRequest;
-/** A response of either HTTP version. */
-export type AnyResponse = ServerResponse | Http2ServerResponse;
-
-/** Whether a response is one of HTTP/2. */
-export function isHttp2(response: AnyResponse): response is Http2ServerResponse {
-  return "stream" in response;
-}
+import { type AnyRequest, type AnyResponse, isHttp2 } from "../bindings/rpc-binding.js";
 
 /** Whether nobody can get this response any more. */
 export function isGone(response: AnyResponse): boolean {

@@ -8,11 +8,12 @@ import {
 } from "node:http2";
 import { type AddressInfo, createServer as createTcpServer, type Socket, type Server as TcpServer } from "node:net";
 import type { TlsOptions } from "node:tls";
+import type { AnyRequest, AnyResponse } from "../bindings/rpc-binding.js";
 import type { Runtime, Timer } from "../runtime/runtime.js";
 import { answerClientError } from "./client-error.js";
-import type { AnyRequest, AnyResponse } from "./http.js";
 import { createOpenResponses, type OpenResponses } from "./open-responses.js";
 
+/** Who answers, and how long connections may take. Times are milliseconds. */
 export interface OnePortOptions {
   readonly onRequest: (request: AnyRequest, response: AnyResponse) => void;
   readonly runtime: Runtime;

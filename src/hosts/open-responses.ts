@@ -1,8 +1,8 @@
 import type { ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
+import { type AnyRequest, type AnyResponse, isHttp2 } from "../bindings/rpc-binding.js";
 import { HEARTBEAT, streamHeaders } from "../bindings/sse.js";
 import type { Runtime } from "../runtime/runtime.js";
-import { type AnyRequest, type AnyResponse, isHttp2 } from "./http.js";
 
 /** The answers that are on their way. */
 export interface OpenResponses {
@@ -18,6 +18,7 @@ export interface OpenResponses {
 /** Between two signs of life: the first makes a closed peer refuse, the second meets the refusal. */
 const PROBE_MS = 100;
 
+/** Keeps count of the answers of one server. */
 export function createOpenResponses(runtime: Runtime): OpenResponses {
   const open = new Set<AnyResponse>();
   const onSocket = new Map<Duplex, Set<ServerResponse>>();

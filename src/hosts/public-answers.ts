@@ -5,6 +5,7 @@ import { refusalOf } from "../bindings/wire-error.js";
 import type { Logger } from "../runtime/logger.js";
 import type { Runtime } from "../runtime/runtime.js";
 
+/** Where the answers come from. */
 export interface PublicAnswersOptions {
   /**
    * The text of a public card.
@@ -47,6 +48,7 @@ export interface PublicAnswers {
 const FORWARDED = "X-Forwarded-Host, X-Forwarded-Proto, X-Forwarded-Prefix";
 const openToAll = { "access-control-allow-origin": "*" };
 
+/** The same answers for every host. */
 export function createPublicAnswers(options: PublicAnswersOptions): PublicAnswers {
   const { card: cardOf, agents, ready, runtime, cardsChangedAt = runtime.now(), cardMaxAgeS = 300 } = options;
   const changedAt = new Date(cardsChangedAt);

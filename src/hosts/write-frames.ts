@@ -1,4 +1,5 @@
-import { type AnyResponse, isGone, isHttp2 } from "./http.js";
+import { type AnyResponse, isHttp2 } from "../bindings/rpc-binding.js";
+import { isGone } from "./http.js";
 
 /**
  * Writes an event stream, frame by frame: the next one is asked for when the socket has taken the last, so that a slow reader costs one

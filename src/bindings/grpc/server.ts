@@ -1,6 +1,4 @@
 import { setMaxListeners } from "node:events";
-import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import { Code, type ConnectRouter, createConnectRouter, createContextValues } from "@connectrpc/connect";
 import type { UniversalHandler } from "@connectrpc/connect/protocol";
 import {
@@ -11,6 +9,7 @@ import {
 import { Health } from "../../../gen/grpc/health/v1/health_pb.js";
 import { ServerReflection } from "../../../gen/grpc/reflection/v1/reflection_pb.js";
 import type { BindingContext } from "../binding.js";
+import { type AnyRequest, type AnyResponse, isHttp2, type RpcBinding } from "../rpc-binding.js";
 import { addHealth } from "./health.js";
 import { mended } from "./mended.js";
 import { addOperations, binary, hostRequest, json } from "./operations.js";
@@ -22,17 +21,6 @@ const GRPC_STATUS = "grpc-status";
 /** More than any request may nest: what is too deep is judged, and named, where every other violation is. */
 const RECURSION_LIMIT = 1_000;
 
-type AnyRequest = IncomingMessage | Http2ServerRequest;
-type AnyResponse = ServerResponse | Http2ServerResponse;
-
-/** gRPC, gRPC-Web and Connect, on the paths that their services have. */
-export interface GrpcBinding {
-  /** Whether a path (without its query) is one of these services'. */
-  owns(path: string): boolean;
-  /** Answers a request of either HTTP version, also one of another path, in the form of its wire. Never throws. */
-  handle(request: AnyRequest, response: AnyResponse): void;
-}
-
 /** What is served beside health. */
 export interface GrpcOptions {
   /** Default: A2A 1.0. */
@@ -42,7 +30,7 @@ export interface GrpcOptions {
 }
 
 /** The gRPC binding (§10), and with it gRPC-Web and Connect (§12) in protobuf and in JSON, the standard health service, and reflection. */
-export function createGrpcBinding(context: BindingContext, options: GrpcOptions = {}): GrpcBinding {
+export function createGrpcBinding(context: BindingContext, options: GrpcOptions = {}): RpcBinding {
   const { services = [v1Service], reflection = true } = options;
   const names = new Set([...services.map(({ service }) => service.typeName), Health.typeName]);
   if (reflection) names.add(ServerReflection.typeName);
@@ -70,7 +58,7 @@ export function createGrpcBinding(context: BindingContext, options: GrpcOptions 
       original: request,
     });
     // What nobody reads of a refused request is in the way of the connection's next one.
-    ("stream" in response ? response.stream : response).once("finish", () => request.resume());
+    (isHttp2(response) ? response.stream : response).once("finish", () => request.resume());
     const universal = {
       ...universalRequestFromNodeRequest(request, response, undefined, values),
       // Whoever stops reading a body that is too large must still be able to answer.
