@@ -5,8 +5,9 @@ import type { Handler } from "../a2a/handler.js";
 import type { Operation } from "../a2a/operation.js";
 import type { ProtocolVersion } from "../a2a/protocol-version.js";
 import { DEFAULT_MAX_DEPTH, parseJson } from "./json.js";
+import { linkedController } from "./linked-controller.js";
 import { readBody } from "./read-body.js";
-import { EXTENSIONS_HEADER, RESUME_HEADER, VERSION_HEADER } from "./service-parameters.js";
+import { writeServiceParameters } from "./service-parameters.js";
 import { HttpAnswer, reasonOfStatus } from "./wire-error.js";
 
 /** The largest answer that is read, in bytes, unless options say otherwise. */
@@ -84,20 +85,12 @@ export async function exchange(
   const headers: Record<string, string> = {
     accept,
     ...(contentType !== undefined && { "content-type": contentType }),
-    ...call.parameters,
-    [VERSION_HEADER]: versionId,
-    ...(call.extensions !== undefined &&
-      call.extensions.length > 0 && { [EXTENSIONS_HEADER]: call.extensions.join(",") }),
-    ...(call.after !== undefined && { [RESUME_HEADER]: call.after }),
+    ...writeServiceParameters(call, versionId),
     ...(await options.headers?.(call)),
   };
-  const controller = new AbortController();
-  const signals = [call.signal, released].filter((signal) => signal !== undefined);
-  const abort = () => controller.abort();
-  for (const signal of signals) signal.addEventListener("abort", abort);
-  if (signals.some(({ aborted }) => aborted)) abort(); // while the headers were made
+  const { controller, unlink } = linkedController(call.signal, released);
   const release = () => {
-    for (const signal of signals) signal.removeEventListener("abort", abort);
+    unlink();
     controller.abort();
   };
   try {

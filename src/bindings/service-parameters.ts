@@ -1,11 +1,12 @@
+import type { Call } from "../a2a/call.js";
 import { A2AError, invalidParams } from "../a2a/errors.js";
 import type { ProtocolVersion } from "../a2a/protocol-version.js";
 import type { RequestHeaders } from "./binding.js";
 
 /** Service parameters as HTTP headers and as metadata (§3.2.6), in lower case. */
 export const VERSION_HEADER = "a2a-version";
-export const EXTENSIONS_HEADER = "a2a-extensions";
-export const RESUME_HEADER = "last-event-id";
+const EXTENSIONS_HEADER = "a2a-extensions";
+const RESUME_HEADER = "last-event-id";
 
 /** The service parameters of a request (§3.2.6), read. */
 export interface ServiceParameters {
@@ -26,6 +27,19 @@ export function readServiceParameters(headers: RequestHeaders): ServiceParameter
     get all() {
       return Object.fromEntries([...headers].filter(([name]) => name.startsWith("a2a-")));
     },
+  };
+}
+
+/** Writes what goes beside a request: as HTTP headers, or as metadata of gRPC (§10.2). */
+export function writeServiceParameters(
+  { parameters = {}, extensions = [], after }: Call,
+  versionId: string,
+): Record<string, string> {
+  return {
+    ...parameters,
+    [VERSION_HEADER]: versionId,
+    ...(extensions.length > 0 && { [EXTENSIONS_HEADER]: extensions.join(",") }),
+    ...(after !== undefined && { [RESUME_HEADER]: after }),
   };
 }
 

@@ -12,7 +12,8 @@ import type { OperationKey } from "../../a2a/operation.js";
 import { A2AService } from "../../a2a/types.js";
 import { v1 } from "../../a2a/v1.js";
 import { createWireHandler, DEFAULT_MAX_ANSWER_BYTES } from "../client.js";
-import { EXTENSIONS_HEADER, RESUME_HEADER, VERSION_HEADER } from "../service-parameters.js";
+import { linkedController } from "../linked-controller.js";
+import { writeServiceParameters } from "../service-parameters.js";
 import { fromConnectError } from "./errors.js";
 
 /** Often enough to notice that a peer is gone, seldom enough for servers that count pings. */
@@ -47,7 +48,10 @@ export function createGrpcClient(options: GrpcClientOptions): GrpcClient {
       ? new Http2SessionManager(baseUrl, { pingIntervalMs: PING_INTERVAL_MS }, { maxSessionMemory: SESSION_MEMORY_MB })
       : undefined;
   const invoke = invokerOf(transportOf(options, baseUrl, sessions));
-  const headersOf = async (call: Call) => ({ ...parametersOf(call), ...(await options.headers?.(call)) });
+  const headersOf = async (call: Call) => ({
+    ...writeServiceParameters(call, v1.id),
+    ...(await options.headers?.(call)),
+  });
 
   const handler = createWireHandler(v1, {
     async unary({ key }, request, call) {
@@ -62,18 +66,14 @@ export function createGrpcClient(options: GrpcClientOptions): GrpcClient {
     async *stream({ key }, request, call, released) {
       call.signal?.throwIfAborted();
       // Whoever stops reading stops the call: leaving Connect's iterator would only stop the reading.
-      const stream = new AbortController();
-      const signals = [call.signal, released].filter((signal) => signal !== undefined);
-      const abort = () => stream.abort();
-      for (const signal of signals) signal.addEventListener("abort", abort);
+      const { controller, unlink } = linkedController(call.signal, released);
       try {
         const headers = await headersOf(call);
-        if (signals.some(({ aborted }) => aborted)) abort(); // while the headers were made
-        yield* invoke(key, addressed(request, call), { signal: stream.signal, headers }) as AsyncIterable<Message>;
+        yield* invoke(key, addressed(request, call), { signal: controller.signal, headers }) as AsyncIterable<Message>;
       } catch (thrown) {
         throw failureOf(thrown, call);
       } finally {
-        for (const signal of signals) signal.removeEventListener("abort", abort);
+        unlink();
       }
     },
   });
@@ -107,16 +107,6 @@ function failureOf(thrown: unknown, { signal }: Call): unknown {
 function addressed(request: Message, { tenant }: Call): Message {
   const addressee = request as Message & { readonly tenant?: string };
   return tenant === undefined || addressee.tenant !== "" ? request : Object.assign({ ...request }, { tenant });
-}
-
-/** The service parameters as metadata (§10.2). */
-function parametersOf({ parameters = {}, extensions = [], after }: Call): Record<string, string> {
-  return {
-    ...parameters,
-    [VERSION_HEADER]: v1.id,
-    ...(extensions.length === 0 ? {} : { [EXTENSIONS_HEADER]: extensions.join(",") }),
-    ...(after === undefined ? {} : { [RESUME_HEADER]: after }),
-  };
 }
 
 function transportOf(
