@@ -22,6 +22,7 @@ export type { CallOptions, ListFilter, Peer, SendOptions, Talk } from "./client/
 export type { Reply } from "./client/reply.js";
 export type { StreamEvent, TaskStream } from "./client/task-stream.js";
 
+/** How to find an agent, and how to call it. */
 export interface ConnectOptions {
   /** Which bindings may be used, the preferred one first. Default: all, in the card's order. */
   bindings?: readonly BindingName[] | undefined;
@@ -33,8 +34,9 @@ export interface ConnectOptions {
   use?: readonly Decorator[] | undefined;
   /** Default: the global one. */
   fetch?: typeof fetch | undefined;
+  /** Aborts connecting; calls have signals of their own. */
   signal?: AbortSignal | undefined;
-  /** How long the card may take to come. Default 30 000. */
+  /** How long the card may take to come, in milliseconds. Default 30 000. */
   timeoutMs?: number | undefined;
 }
 

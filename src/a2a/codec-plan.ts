@@ -22,6 +22,7 @@ export interface Field {
   readonly hasPresence: boolean;
 }
 
+/** A oneof, compiled. */
 export interface Oneof {
   readonly localName: string;
   readonly members: readonly { readonly jsonName: string; readonly protoName: string }[];

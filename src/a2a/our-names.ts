@@ -8,6 +8,7 @@ export const CONNECT_BINDING = `${OUR_URI}binding:connect:v1`;
 
 /** A message names the skill it is for in its metadata, under {@link SKILL_METADATA}. */
 export const SKILL_EXTENSION = `${OUR_URI}extension:skill:v1`;
+/** The key of a message's metadata that names its skill. */
 export const SKILL_METADATA = "skill";
 
 /** A message that is sent again under the same id is taken once. */

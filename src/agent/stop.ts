@@ -33,6 +33,10 @@ export interface Stop {
   close(): void;
 }
 
+/**
+ * Watches the log from `position` on, and the run's silence.
+ * @param inactivityMs how long the run may say nothing. Default 600 000 (10 minutes).
+ */
 export function createStop(
   context: {
     journal: Journal;

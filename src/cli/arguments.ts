@@ -3,7 +3,7 @@ import { UsageError } from "./usage.js";
 
 type Options = NonNullable<ParseArgsConfig["options"]>;
 
-/** The options that every call takes. */
+/** The options that every call takes. `--timeout` is in seconds. */
 export const callOptions = {
   binding: { type: "string" },
   header: { type: "string", multiple: true },
@@ -27,6 +27,7 @@ export function readArguments<const O extends Options>(
 /** What an option's declaration says of its value. */
 type Value<T> = T extends { type: "boolean" } ? boolean : T extends { multiple: true } ? string[] : string;
 
+/** A command's arguments, read. */
 export interface Arguments<O extends Options> {
   readonly values: { readonly [K in keyof O]?: Value<O[K]> };
   readonly positionals: readonly string[];

@@ -6,6 +6,7 @@ export class UsageError extends Error {
   }
 }
 
+/** The whole command line, with its exit codes. */
 export const USAGE = `nuncio serves and calls A2A agents.
 
   nuncio serve FILE [--port 8080] [--host 127.0.0.1] [--journal sqlite:nuncio.db | memory:] [--public-url URL] [--anonymous]

@@ -23,19 +23,23 @@ import { callError } from "./outcome.js";
 import { assertEndedWell, type Reply, replyOf } from "./reply.js";
 import { createTaskStream, type TaskStream } from "./task-stream.js";
 
+/** How a call is made. */
 export interface CallOptions {
+  /** Aborts the call, which rejects with the signal's reason. The task goes on. */
   signal?: AbortSignal | undefined;
-  /** Default 30 000; none for what ends with the task (`send`, `stream`, `subscribe`). */
+  /** In milliseconds. Default 30 000; none for what ends with the task (`send`, `stream`, `subscribe`). */
   timeoutMs?: number | undefined;
 }
 
+/** What goes beside the content of a message (§3.2.2, §4.1.4). */
 export interface SendOptions extends CallOptions {
   /** Continues this task. */
   taskId?: string | undefined;
   /** Within this conversation. */
   contextId?: string | undefined;
+  /** The skill that the message is for; the peer's card lists them. */
   skill?: string | undefined;
-  /** Default: made once per call. */
+  /** Default: a fresh one for each call. Sent again under the same id, a message is taken once by a peer that says so on its card. */
   messageId?: string | undefined;
   metadata?: JsonObject | undefined;
   extensions?: readonly string[] | undefined;
@@ -46,6 +50,7 @@ export interface SendOptions extends CallOptions {
   returnImmediately?: boolean | undefined;
 }
 
+/** Which tasks (§3.1.4). Default: all of the caller's. */
 export interface ListFilter extends CallOptions {
   contextId?: string | undefined;
   status?: TaskState | undefined;
@@ -85,6 +90,7 @@ export interface Peer extends AsyncDisposable {
   extendedCard(options?: CallOptions): Promise<AgentCard>;
 }
 
+/** What a peer is made of. */
 export interface PeerContext {
   readonly card: AgentCard;
   readonly handler: Handler;

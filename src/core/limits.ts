@@ -4,7 +4,9 @@ import { A2AError, invalidParams } from "../a2a/errors.js";
 export const DEFAULT_HISTORY = 100;
 /** The same in a list. */
 export const DEFAULT_LIST_HISTORY = 10;
+/** Tasks on a page of a list when the caller doesn't say (§3.1.4). */
 export const DEFAULT_PAGE_SIZE = 50;
+/** And at most (§3.1.4). */
 export const MAX_PAGE_SIZE = 100;
 /** A page of tasks ends early when it gets larger, with at least one task. */
 export const MAX_PAGE_BYTES = 4 * 1024 * 1024;
@@ -19,7 +21,7 @@ export function assertHistoryLength(path: string, length: number | undefined): v
   throw invalidParams([{ path, rule: "RANGE", description: "must be 0 or more", section: "§3.2.4" }]);
 }
 
-/** @throws A2AError TASK_NOT_FOUND, in one and the same words whether the task never existed or isn't the caller's (§3.3.2). */
+/** TASK_NOT_FOUND, in one and the same words whether the task never existed or isn't the caller's (§3.3.2). */
 export function taskNotFound(): A2AError {
   return new A2AError("TASK_NOT_FOUND");
 }

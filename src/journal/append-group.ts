@@ -33,6 +33,7 @@ export interface PreparedReply {
   readonly reply: Uint8Array;
 }
 
+/** A member of a group. */
 export type Prepared = PreparedAppend | PreparedReply;
 
 /** What a group is decided with. */
@@ -58,6 +59,7 @@ export interface Outcome {
   readonly head?: StoredHead;
 }
 
+/** An entry with what its row holds. */
 export interface NewEntry {
   readonly kind: number;
   readonly body: Uint8Array;
@@ -68,16 +70,16 @@ export interface NewEntry {
 export function prepareAppend(request: GuardedRequest): PreparedAppend {
   const events = request.events.map((init): PreparedEvent => {
     const { event, encoded } = encodeEvent(init, request.epoch ?? 0);
-    if (event.kind.case === "turnStarted") throw new TypeError("a turn is started by `take`");
+    if (event.kind.case === "turnStarted") throw new TypeError("A turn is started by `take`: leave TurnStarted out");
     return { ...encoded, state: event.kind.case === "statusUpdated" ? event.kind.value.state : undefined };
   });
-  if (events.some(({ state }) => state === TaskState.UNSPECIFIED)) throw new TypeError("a status has a state");
+  if (events.some(({ state }) => state === TaskState.UNSPECIFIED)) throw new TypeError("A status has a state: set one");
   const end = events.findIndex(({ state }) => state !== undefined && isTerminal(state));
   if (end >= 0 && (end < events.length - 1 || request.take !== undefined)) {
-    throw new TypeError("nothing comes after a terminal status");
+    throw new TypeError("Nothing comes after a terminal status: put it last, and take no lease");
   }
   if (request.create !== undefined && events[0]?.case !== "messageReceived") {
-    throw new TypeError("a task begins with a message");
+    throw new TypeError("A task begins with MessageReceived: put it first");
   }
   return { kind: "append", request, events };
 }
@@ -149,7 +151,7 @@ export function advance(
 }
 
 function begin({ taskId, create }: AppendRequest, now: number): StoredHead {
-  if (create === undefined) throw new TypeError("an append to a task that doesn't exist creates it");
+  if (create === undefined) throw new TypeError("An append to a task that doesn't exist creates it");
   const { scope, principal, agent, skill, contextId } = create;
   return {
     taskId,

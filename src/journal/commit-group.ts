@@ -3,6 +3,7 @@ import { nextLoop } from "../runtime/pause.js";
 import type { Runtime } from "../runtime/runtime.js";
 import type { Outcome, Prepared } from "./append-group.js";
 
+/** How groups are committed, and who hears of it. */
 export interface CommitOptions {
   readonly runtime: Runtime;
   /** Members of a group at most. */
@@ -102,7 +103,7 @@ export class CommitGroups {
     }
     for (const [index, { settle, fail }] of group.entries()) {
       const outcome = outcomes[index];
-      if (outcome === undefined) fail(failed(new Error("a group's member has no outcome")));
+      if (outcome === undefined) fail(failed(new Error("A member of a group has no outcome")));
       else settle(outcome);
     }
   }

@@ -16,7 +16,7 @@ export function kindNumber(kind: EncodedEvent["case"]): number {
 /** Encodes an entry that the executor of `epoch` wrote; 0 for anybody else. */
 export function encodeEvent(init: NewEvent, epoch: number): { event: TaskEvent; encoded: EncodedEvent } {
   const event = create(TaskEventSchema, { kind: create(TaskEventSchema, init).kind, epoch });
-  if (event.kind.case === undefined) throw new TypeError("a task event has a kind");
+  if (event.kind.case === undefined) throw new TypeError("A task event has a kind: set one");
   return { event, encoded: { case: event.kind.case, body: toBinary(TaskEventSchema, event) } };
 }
 

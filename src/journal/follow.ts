@@ -4,10 +4,11 @@ import type { Entry } from "./event.js";
 import type { StoredEvent } from "./journal.js";
 import { type Cursor, Tail } from "./tail.js";
 
+/** Where entries are read, and how far tails reach. */
 export interface FollowOptions {
   readonly runtime: Runtime;
   readonly logger: Logger;
-  /** The longest that a lost wake-up, or another process's append, goes unseen. */
+  /** The longest that a lost wake-up, or another process's append, goes unseen, in milliseconds. */
   readonly pollMs: number;
   /** Entries that a tail keeps. */
   readonly ringSize: number;

@@ -6,12 +6,13 @@ import { KEY_WINDOW_MS } from "./append-group.js";
 import type { JournalDatabase } from "./dialect.js";
 import type { WhenFree } from "./when-free.js";
 
+/** Where an instance is registered, and for how long. */
 export interface InstanceOptions {
   readonly runtime: Runtime;
   readonly logger: Logger;
   readonly database: JournalDatabase;
   readonly whenFree: WhenFree;
-  /** How long after its last heartbeat an instance counts as alive. */
+  /** How long after its last heartbeat an instance counts as alive, in milliseconds. */
   readonly leaseMs: number;
 }
 

@@ -5,6 +5,7 @@ import type { Instance } from "./instance.js";
 import type { AppendResult, Head, Lease, Leases } from "./journal.js";
 import { type Schema, toHead } from "./schema.js";
 
+/** Where leases are kept, and how one is taken. */
 export interface LeaseOptions {
   readonly runtime: Runtime;
   readonly db: Kysely<Schema>;

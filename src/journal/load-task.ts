@@ -32,12 +32,12 @@ export async function loadTask(db: Kysely<Schema>, cache: FoldCache, taskId: str
   let { task, at, bytes } = cache.get(taskId, position) ?? (await newestSnapshot(db, taskId, position));
   while (at < position) {
     const entries = await readEntries(db, taskId, at, Math.min(FOLD_PAGE, position - at));
-    if (entries.length === 0) throw new Error(`the log of task ${taskId} ends at ${at}, before ${position}`);
+    if (entries.length === 0) throw new Error(`The log of task ${taskId} ends at ${at}, before ${position}`);
     task = fold(task, entries);
     at += entries.length;
     bytes += entries.reduce((sum, { size }) => sum + size, 0);
   }
-  if (task === undefined) throw new Error(`the log of task ${taskId} is empty`);
+  if (task === undefined) throw new Error(`The log of task ${taskId} is empty`);
   cache.put(taskId, { task, at, bytes });
   return task;
 }

@@ -2,6 +2,7 @@ import { openDatabase } from "./dialect.js";
 import type { Journal } from "./journal.js";
 import { createSqlJournal, type SqlJournalOptions } from "./sql-journal.js";
 
+/** Which journal to open, and how. */
 export interface JournalOptions extends SqlJournalOptions {
   /** `memory:`, gone with the process, or `sqlite:FILE`, a path from the working directory. */
   readonly target: string;

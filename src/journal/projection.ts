@@ -29,12 +29,12 @@ export function fold(task: Task | undefined, entries: Iterable<StoredEvent>): Ta
     draft ??= new TaskDraft(begin(stored));
     apply(draft, stored);
   }
-  if (draft === undefined) throw new TypeError("a task begins with an entry");
+  if (draft === undefined) throw new TypeError("A task begins with an entry");
   return draft.task;
 }
 
 function begin({ taskId, at, event }: StoredEvent): Task {
-  if (event.kind.case !== "messageReceived") throw new TypeError(`task ${taskId} doesn't begin with a message`);
+  if (event.kind.case !== "messageReceived") throw new TypeError(`Task ${taskId} doesn't begin with a message`);
   const contextId = event.kind.value.message?.contextId ?? "";
   return create(TaskSchema, { id: taskId, contextId, status: statusAt(TaskState.SUBMITTED, at) });
 }

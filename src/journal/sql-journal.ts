@@ -37,9 +37,9 @@ import { createWhenFree, type WhenFree } from "./when-free.js";
 export interface SqlJournalOptions {
   readonly runtime: Runtime;
   readonly logger: Logger;
-  /** How long after its last heartbeat an instance counts as alive. Default 10 000. */
+  /** How long after its last heartbeat an instance counts as alive, in milliseconds. Default 10 000. */
   readonly leaseMs?: number | undefined;
-  /** The longest that a lost wake-up, or another process's append, goes unseen. Default 1 000. */
+  /** The longest that a lost wake-up, or another process's append, goes unseen, in milliseconds. Default 1 000. */
   readonly pollMs?: number | undefined;
   /** Entries of a followed task that are kept at hand. Default 256. */
   readonly ringSize?: number | undefined;
@@ -198,7 +198,7 @@ class SqlJournal implements Journal {
 
   async #submit(member: Prepared): Promise<Outcome> {
     if (this.#closing !== undefined)
-      throw new A2AError("DRAINING", undefined, { cause: new Error("the journal is closed") });
+      throw new A2AError("DRAINING", undefined, { cause: new Error("The journal is closed") });
     return await this.#groups.submit(member);
   }
 

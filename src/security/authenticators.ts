@@ -12,6 +12,7 @@ export interface Authenticator<R = unknown> {
   authenticate(request: AuthRequest<R>): Principal | undefined | Promise<Principal | undefined>;
 }
 
+/** By the name of their scheme. */
 export type Authenticators<R = unknown> = Readonly<Record<string, Authenticator<R>>>;
 
 /**
