@@ -1,10 +1,8 @@
-import type { BindingName } from "../client/choose-interface.js";
+import { type BindingName, bindingNames } from "../client/choose-interface.js";
 import type { Peer } from "../client/peer.js";
 import { connect } from "../connect.js";
 import { urlOf, wholeNumber } from "./arguments.js";
 import { UsageError } from "./usage.js";
-
-const BINDINGS: readonly BindingName[] = ["jsonrpc", "http-json", "grpc", "grpc-web", "connect"];
 
 interface CallArguments {
   readonly binding?: string | undefined;
@@ -29,9 +27,9 @@ export function timeoutOf({ timeout }: CallArguments): { timeoutMs?: number } {
 }
 
 function bindingOf(name: string): BindingName {
-  const binding = BINDINGS.find((one) => one === name);
+  const binding = bindingNames.find((one) => one === name);
   if (binding === undefined)
-    throw new UsageError(`--binding must be one of ${BINDINGS.join(", ")}, not ${JSON.stringify(name)}`);
+    throw new UsageError(`--binding must be one of ${bindingNames.join(", ")}, not ${JSON.stringify(name)}`);
   return binding;
 }
 

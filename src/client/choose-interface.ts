@@ -2,7 +2,10 @@ import { A2AError } from "../a2a/errors.js";
 import { CONNECT_BINDING, GRPC_WEB_BINDING } from "../a2a/our-names.js";
 import type { AgentCard, AgentInterface } from "../a2a/types.js";
 
-export type BindingName = "jsonrpc" | "http-json" | "grpc" | "grpc-web" | "connect";
+/** What the bindings are called where one chooses among them. */
+export const bindingNames = ["jsonrpc", "http-json", "grpc", "grpc-web", "connect"] as const;
+/** One of the five bindings. */
+export type BindingName = (typeof bindingNames)[number];
 
 const NAMES: Readonly<Record<string, BindingName>> = {
   JSONRPC: "jsonrpc",
