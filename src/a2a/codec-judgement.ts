@@ -6,7 +6,7 @@ import { isWellFormed } from "./unknown-json.js";
  * Deepest nesting of a payload, in levels of JSON. Protobuf parsers stop at 100 nested messages, and each level of a Struct costs two of
  * them: what is deeper could be read as JSON, and then never again from binary, neither by a peer nor from the journal.
  */
-export const MAX_DEPTH = 40;
+const MAX_DEPTH = 40;
 /** What was accepted comes back with more around it: a message within a history within a task within a list. */
 const MAX_ANSWER_DEPTH = MAX_DEPTH + 8;
 /** More violations than these aren't recorded: a hostile payload mustn't grow into a larger answer. */

@@ -90,7 +90,7 @@ export function readBase64(text: string): Uint8Array | undefined {
 }
 
 /** Standard base64 with padding. */
-export function writeBase64(bytes: Uint8Array): string {
+function writeBase64(bytes: Uint8Array): string {
   if (NodeBuffer === undefined) return base64Encode(bytes);
   return NodeBuffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
 }

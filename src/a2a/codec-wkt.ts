@@ -39,7 +39,7 @@ export const timestampKind: Kind<Timestamp> = {
 };
 
 /** `undefined` for what RFC 3339 doesn't allow, has no zone, or lies outside the years 1 to 9999. */
-export function parseTimestamp(text: string): Timestamp | undefined {
+function parseTimestamp(text: string): Timestamp | undefined {
   const match = RFC3339.exec(text);
   if (match === null) return undefined;
   const [, year, month, day, hour, minute, second, fraction = "", sign, zoneHour = "0", zoneMinute = "0"] = match;
