@@ -11,16 +11,19 @@ export const callOptions = {
   json: { type: "boolean" },
 } as const satisfies Options;
 
-/** Reads a command's arguments. @throws UsageError. */
+/**
+ * Reads a command's arguments.
+ * @param positionals how many there must be.
+ * @throws UsageError with how the command is written.
+ */
 export function readArguments<const O extends Options>(
   args: readonly string[],
   options: O,
   usage: string,
-  positionals: { min: number; max: number },
+  positionals: number,
 ): Arguments<O> {
   const read = parse(args, options, usage);
-  if (read.positionals.length < positionals.min || read.positionals.length > positionals.max)
-    throw new UsageError(`Usage: ${usage}`);
+  if (read.positionals.length !== positionals) throw new UsageError(`Usage: ${usage}`);
   return read;
 }
 

@@ -2,10 +2,11 @@ import { AgentCardSchema } from "../a2a/types.js";
 import { callOptions, readArguments } from "./arguments.js";
 import { peerOf } from "./peer.js";
 import { type Output, plain } from "./terminal.js";
+import { usage } from "./usage.js";
 
 /** `nuncio card URL`: what an agent says of itself. */
 export async function card(args: readonly string[], output: Output): Promise<number> {
-  const { values, positionals } = readArguments(args, callOptions, "nuncio card URL [--json]", { min: 1, max: 1 });
+  const { values, positionals } = readArguments(args, callOptions, usage.card, 1);
   await using peer = await peerOf(positionals[0] ?? "", values);
   if (values.json) {
     output.json(AgentCardSchema, peer.card);

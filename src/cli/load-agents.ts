@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { isAgent } from "../agent/agent.js";
+import { type Agent, isAgent } from "../agent/agent.js";
 import type { Served } from "../serve-options.js";
 import { UsageError } from "./usage.js";
 
@@ -13,7 +13,7 @@ export async function loadAgents(file: string): Promise<Served> {
   const path = resolve(file);
   if (!existsSync(path)) throw new UsageError(`There is no file ${file}`);
   const exported = await load(path, file);
-  const agents = Object.entries(exported).filter((entry): entry is [string, never] => isAgent(entry[1]));
+  const agents = Object.entries(exported).filter((entry): entry is [string, Agent] => isAgent(entry[1]));
   const chosen = exported.default;
   const named = agents.filter(([name]) => name !== "default");
   if (agents.length === 0)

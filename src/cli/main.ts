@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import { CallError } from "../client/outcome.js";
 import { createOutput, type Output, plain } from "./terminal.js";
-import { USAGE, UsageError } from "./usage.js";
+import { HELP, UsageError } from "./usage.js";
 
 const { version } = createRequire(import.meta.url)("nuncio/package.json") as { version: string };
 
@@ -15,7 +15,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   task: async () => (await import("./task.js")).task,
 };
 
-/** Runs a command line; gives the exit code (see USAGE). */
+/** Runs a command line; gives the exit code (see HELP). */
 async function main(args: readonly string[]): Promise<number> {
   const output = createOutput(process.stdout, process.stderr);
   const [name, ...rest] = args;
@@ -24,7 +24,7 @@ async function main(args: readonly string[]): Promise<number> {
     return 0;
   }
   if (name === undefined || name === "help" || args.includes("--help") || args.includes("-h")) {
-    output.line(USAGE);
+    output.line(HELP);
     return name === undefined ? 2 : 0;
   }
   try {
@@ -41,7 +41,6 @@ async function main(args: readonly string[]): Promise<number> {
 function failed(error: unknown): number {
   const message = (error instanceof Error ? error.message : String(error)).split("\n")[0] ?? "";
   process.stderr.write(`nuncio: ${plain(message)}\n`);
-  if (error instanceof UsageError) return 2;
   if (!(error instanceof CallError)) return 2;
   switch (error.outcome) {
     case "done":

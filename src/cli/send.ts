@@ -7,9 +7,7 @@ import { callOptions, readArguments } from "./arguments.js";
 import { printEvents, writeEvents } from "./events.js";
 import { peerOf, timeoutOf } from "./peer.js";
 import { type Output, partsText, stateText } from "./terminal.js";
-
-const USAGE =
-  'nuncio send URL "text" [--stream] [--task ID] [--context ID] [--skill ID] [--no-wait] [--binding NAME] [--json]';
+import { usage } from "./usage.js";
 
 /** `nuncio send URL TEXT`: sends, waits, and prints the answer. */
 export async function send(args: readonly string[], output: Output): Promise<number> {
@@ -21,7 +19,7 @@ export async function send(args: readonly string[], output: Output): Promise<num
     skill: { type: "string" },
     "no-wait": { type: "boolean" },
   } as const;
-  const { values, positionals } = readArguments(args, options, USAGE, { min: 2, max: 2 });
+  const { values, positionals } = readArguments(args, options, usage.send, 2);
   const [target = "", text = ""] = positionals;
   await using peer = await peerOf(target, values);
   const how: SendOptions = {

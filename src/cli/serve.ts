@@ -5,7 +5,7 @@ import { readArguments, wholeNumber } from "./arguments.js";
 import { loadAgents } from "./load-agents.js";
 import { createTerminalLogger } from "./logger.js";
 import type { Output } from "./terminal.js";
-import { UsageError } from "./usage.js";
+import { UsageError, usage } from "./usage.js";
 
 const OPTIONS = {
   port: { type: "string" },
@@ -14,12 +14,9 @@ const OPTIONS = {
   "public-url": { type: "string" },
   anonymous: { type: "boolean" },
 } as const;
-const USAGE =
-  "nuncio serve FILE [--port 8080] [--host 127.0.0.1] [--journal sqlite:FILE | memory:] [--public-url URL] [--anonymous]";
-
 /** `nuncio serve FILE`: serves what a module exports, until SIGINT or SIGTERM. */
 export async function serveCommand(args: readonly string[], output: Output): Promise<number> {
-  const { values, positionals } = readArguments(args, OPTIONS, USAGE, { min: 1, max: 1 });
+  const { values, positionals } = readArguments(args, OPTIONS, usage.serve, 1);
   const port = wholeNumber("port", values.port, { min: 0, max: 65_535 }) ?? defaults.port;
   const journal = values.journal ?? "sqlite:nuncio.db";
   const served = await loadAgents(positionals[0] ?? "");

@@ -6,7 +6,7 @@ import { callOptions, readArguments, wholeNumber } from "./arguments.js";
 import { printEvents, writeEvents } from "./events.js";
 import { peerOf, timeoutOf } from "./peer.js";
 import { type Output, stateText, taskText } from "./terminal.js";
-import { UsageError } from "./usage.js";
+import { UsageError, usage } from "./usage.js";
 
 const MAX_LIMIT = 1_000_000;
 
@@ -30,12 +30,7 @@ export async function task(args: readonly string[], output: Output): Promise<num
 }
 
 async function get(args: readonly string[], output: Output): Promise<number> {
-  const { values, positionals } = readArguments(
-    args,
-    { ...callOptions, history: { type: "string" } },
-    "nuncio task get URL ID [--history N] [--json]",
-    { min: 2, max: 2 },
-  );
+  const { values, positionals } = readArguments(args, { ...callOptions, history: { type: "string" } }, usage.get, 2);
   const [target = "", id = ""] = positionals;
   const historyLength = wholeNumber("history", values.history, { min: 0, max: 2 ** 31 - 1 });
   await using peer = await peerOf(target, values);
@@ -52,12 +47,7 @@ async function list(args: readonly string[], output: Output): Promise<number> {
     state: { type: "string" },
     limit: { type: "string" },
   } as const;
-  const { values, positionals } = readArguments(
-    args,
-    options,
-    "nuncio task list URL [--context ID] [--state WORKING] [--limit N] [--json]",
-    { min: 1, max: 1 },
-  );
+  const { values, positionals } = readArguments(args, options, usage.list, 1);
   const limit = wholeNumber("limit", values.limit, { min: 1, max: MAX_LIMIT }) ?? 50;
   const status = stateOf(values.state);
   await using peer = await peerOf(positionals[0] ?? "", values);
@@ -78,10 +68,7 @@ async function list(args: readonly string[], output: Output): Promise<number> {
 }
 
 async function cancel(args: readonly string[], output: Output): Promise<number> {
-  const { values, positionals } = readArguments(args, callOptions, "nuncio task cancel URL ID [--json]", {
-    min: 2,
-    max: 2,
-  });
+  const { values, positionals } = readArguments(args, callOptions, usage.cancel, 2);
   const [target = "", id = ""] = positionals;
   await using peer = await peerOf(target, values);
   const stop = output.spin("canceling");
@@ -92,12 +79,7 @@ async function cancel(args: readonly string[], output: Output): Promise<number> 
 }
 
 async function watch(args: readonly string[], output: Output): Promise<number> {
-  const { values, positionals } = readArguments(
-    args,
-    { ...callOptions, after: { type: "string" } },
-    "nuncio task watch URL ID [--after POSITION] [--json]",
-    { min: 2, max: 2 },
-  );
+  const { values, positionals } = readArguments(args, { ...callOptions, after: { type: "string" } }, usage.watch, 2);
   const [target = "", id = ""] = positionals;
   await using peer = await peerOf(target, values);
   const events = peer.subscribe(id, { after: values.after, ...timeoutOf(values) });

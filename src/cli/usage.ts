@@ -6,16 +6,24 @@ export class UsageError extends Error {
   }
 }
 
-/** The whole command line, with its exit codes. */
-export const USAGE = `nuncio serves and calls A2A agents.
+/** How each command is written, without the options that every call takes. */
+export const usage = {
+  serve:
+    "nuncio serve FILE [--port 8080] [--host 127.0.0.1] [--journal sqlite:nuncio.db | memory:] [--public-url URL] [--anonymous]",
+  card: "nuncio card URL",
+  send: "nuncio send URL TEXT [--stream] [--task ID] [--context ID] [--skill ID] [--no-wait]",
+  get: "nuncio task get URL ID [--history N]",
+  list: "nuncio task list URL [--context ID] [--state WORKING] [--limit N]",
+  cancel: "nuncio task cancel URL ID",
+  watch: "nuncio task watch URL ID [--after POSITION]",
+} as const;
 
-  nuncio serve FILE [--port 8080] [--host 127.0.0.1] [--journal sqlite:nuncio.db | memory:] [--public-url URL] [--anonymous]
-  nuncio card URL
-  nuncio send URL TEXT [--stream] [--task ID] [--context ID] [--skill ID] [--no-wait]
-  nuncio task get URL ID [--history N]
-  nuncio task list URL [--context ID] [--state WORKING] [--limit N]
-  nuncio task cancel URL ID
-  nuncio task watch URL ID [--after POSITION]
+/** What `nuncio help` says: all commands, and the exit codes. */
+export const HELP = `nuncio serves and calls A2A agents.
+
+${Object.values(usage)
+  .map((line) => `  ${line}`)
+  .join("\n")}
   nuncio help, nuncio --version
 
 Every call takes --binding jsonrpc|http-json|grpc|grpc-web|connect, --header "name: value" (repeatable), --timeout SECONDS and --json.
