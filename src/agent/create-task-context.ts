@@ -6,6 +6,7 @@ import type { Logger } from "../runtime/logger.js";
 import { nextLoop } from "../runtime/pause.js";
 import type { Runtime } from "../runtime/runtime.js";
 import { untilAborted } from "../runtime/until-aborted.js";
+import type { Stop } from "./stop.js";
 import type { InputView, StreamContext, TaskContext, Update, Updates } from "./task-context.js";
 import type { Turn } from "./turn.js";
 
@@ -20,9 +21,9 @@ export function createTaskContext(from: {
   /** The input's data, as the skill's schema made it. */
   data: unknown;
   updates: Updates;
-  signal: AbortSignal;
+  stop: Pick<Stop, "signal">;
 }): TaskContext {
-  const { journal, runtime, turn, updates, signal } = from;
+  const { journal, runtime, turn, updates, stop } = from;
   const { head, input } = turn;
   return {
     // Written out: this is made for each run, and a spread costs more than all the rest.
@@ -41,9 +42,11 @@ export function createTaskContext(from: {
     artifacts: turn.artifacts,
     principal: turn.principal,
     extensions: new Set(turn.extensions),
-    signal,
+    get signal() {
+      return stop.signal;
+    },
     log: from.logger,
-    stream: (chunks, facts = {}) => streamed({ updates, runtime, signal }, chunks, facts),
+    stream: (chunks, facts = {}) => streamed({ updates, runtime, signal: stop.signal }, chunks, facts),
     references: () => tasksOf(journal, head, input.message.referenceTaskIds),
     async earlier() {
       const page = await journal.list(head, { contextId: head.contextId, limit: MAX_EARLIER + 1 });

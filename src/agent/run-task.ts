@@ -93,21 +93,21 @@ async function drive(
       turn,
       data: turn.inputPosition === 1 ? await inputData(skill, turn.input) : turn.input.data, // later messages are as they came
       updates: createUpdates((one) => made.add(one)),
-      signal: stop.signal,
+      stop,
     });
     generator = asGenerator(run(context));
     let told = false;
     for (;;) {
-      const throwing: boolean = stop.signal.aborted && !told;
+      const throwing: boolean = stop.reason !== undefined && !told;
       told ||= throwing;
-      const result = await stop.unlessAbandoned(throwing ? generator.throw(stop.signal.reason) : generator.next());
+      const result = await stop.unlessAbandoned(throwing ? generator.throw(stop.reason) : generator.next());
       if (result === "abandoned") return { kind: "abandoned" };
       if (result.done) {
         assertSaid(made, result.value, stop);
         return { kind: "returned", value: result.value };
       }
       made.delete(result.value);
-      if (stop.signal.aborted && !told) continue; // this yield rejects
+      if (stop.reason !== undefined && !told) continue; // this yield rejects
       stop.heard();
       await recorder.record(await eventOf(options.runtime, turn, { ledger, skill }, result.value));
     }
@@ -140,7 +140,7 @@ function assertSaid(made: Set<Update | Ending>, returned: unknown, stop: Stop): 
   made.delete(returned as Ending);
   const [forgotten] = made;
   const said = saidBy(forgotten);
-  if (said === undefined || stop.signal.aborted) return;
+  if (said === undefined || stop.reason !== undefined) return;
   throw new AgentFault(`Something was made and never yielded or returned: ${describe(said)}`);
 }
 

@@ -49,7 +49,8 @@ export function createStop(
   { position, inactivityMs = DEFAULT_INACTIVITY_MS }: { position: number; inactivityMs: number | undefined },
 ): Stop {
   const { journal, runtime, logger, lease, stops, graceMs } = context;
-  const controller = new AbortController();
+  let controller: AbortController | undefined; // made when somebody looks: most runs don't
+  let told: RunStopped | undefined;
   const watching = journal.follow(lease.taskId, position)[Symbol.asyncIterator]();
   let grace: Timer | undefined;
   let lost = false;
@@ -66,7 +67,8 @@ export function createStop(
     }
     // A canceled run that doesn't end is ended by whoever took the cancel, unless there is less time; the others are ended here.
     if (reason.why !== "canceled") grace ??= runtime.after(graceMs, abandon, { keepAlive: true });
-    if (!controller.signal.aborted) controller.abort(reason);
+    told ??= reason;
+    controller?.abort(told);
   };
   const silence = (): Timer =>
     runtime.after(inactivityMs, () => now(new RunStopped("inactive", `Nothing was said for ${inactivityMs} ms`)));
@@ -78,9 +80,13 @@ export function createStop(
   );
 
   return {
-    signal: controller.signal,
+    get signal() {
+      controller ??= new AbortController();
+      if (told !== undefined) controller.abort(told);
+      return controller.signal;
+    },
     get reason() {
-      return controller.signal.aborted ? (controller.signal.reason as RunStopped) : undefined; // only `now` aborts it
+      return told;
     },
     get lost() {
       return lost;

@@ -122,7 +122,7 @@ export function advance(
   const entries: NewEntry[] = [];
   let { state, statusAt, lastMessage } = old;
   const add = (event: EncodedEvent, entersState: TaskState | undefined) => {
-    const stored = new Entry(request.taskId, old.position + entries.length + 1, at, event.body);
+    const stored = new Entry(request.taskId, old.position + entries.length + 1, at, event.body, event.own);
     entries.push({ kind: kindNumber(event.case), body: event.body, stored });
     if (event.case === "messageReceived") lastMessage = stored.position;
     if (entersState === undefined) return;

@@ -4,6 +4,8 @@ import type { NewEvent, StoredEvent } from "./journal.js";
 
 /** An entry that waits for its position. Encoded when it is handed over, so that later changes to the given object change nothing. */
 export interface EncodedEvent {
+  /** The event itself, where nobody else can hold a part of it: its readers needn't decode it. */
+  readonly own?: TaskEvent | undefined;
   readonly case: NonNullable<TaskEvent["kind"]["case"]>;
   readonly body: Uint8Array;
 }
@@ -17,7 +19,13 @@ export function kindNumber(kind: EncodedEvent["case"]): number {
 export function encodeEvent(init: NewEvent, epoch: number): { event: TaskEvent; encoded: EncodedEvent } {
   const event = create(TaskEventSchema, { kind: create(TaskEventSchema, init).kind, epoch });
   if (event.kind.case === undefined) throw new TypeError("A task event has a kind: set one");
-  return { event, encoded: { case: event.kind.case, body: toBinary(TaskEventSchema, event) } };
+  const own = isOwn(event) ? event : undefined;
+  return { event, encoded: { case: event.kind.case, body: toBinary(TaskEventSchema, event), own } };
+}
+
+function isOwn({ kind }: TaskEvent): boolean {
+  if (kind.case === "statusUpdated") return kind.value.message === undefined && kind.value.metadata === undefined;
+  return kind.case === "turnStarted";
 }
 
 /** A stored entry that is decoded when somebody first looks, once for all of its readers. */
@@ -30,12 +38,13 @@ export class Entry implements StoredEvent {
   #body: Uint8Array | undefined;
   #event: TaskEvent | undefined;
 
-  constructor(taskId: string, position: number, at: number, body: Uint8Array) {
+  constructor(taskId: string, position: number, at: number, body: Uint8Array, own?: TaskEvent) {
     this.taskId = taskId;
     this.position = position;
     this.at = at;
     this.size = body.byteLength;
     this.#body = body;
+    this.#event = own;
   }
 
   get event(): TaskEvent {
