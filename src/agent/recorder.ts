@@ -36,6 +36,7 @@ export function createRecorder(context: {
   const { journal, lease, runtime, logger } = context;
   let queue: NewEvent[] = [];
   let flushing: Promise<void> | undefined;
+  let sending = false;
   let lost = false;
 
   const append = (events: readonly NewEvent[], release: Release = {}): Promise<AppendResult> =>
@@ -59,7 +60,9 @@ export function createRecorder(context: {
       if (queue.length === 0) return; // taken by the ending
       const events = queue;
       queue = [];
+      sending = true;
       const result = await append(events);
+      sending = false;
       if (result.kind !== "ok" && drop()) context.onLost(result.kind);
     }
   };
@@ -85,7 +88,7 @@ export function createRecorder(context: {
     async end(events, release) {
       const rest = queue; // shares the append of the ending
       queue = [];
-      await flushing;
+      if (sending) await flushing; // else it only waits for more to send, and finds nothing
       if (lost) return { kind: "fenced" };
       runtime.at("turn.before-end");
       const result = await append([...rest, ...events], release);
