@@ -1,11 +1,11 @@
 import { type ContentView, contentOf } from "../a2a/content.js";
 import { A2AError } from "../a2a/errors.js";
 import { positionOf } from "../a2a/position.js";
-import { TaskDraft } from "../a2a/task-draft.js";
 import { isInterrupted } from "../a2a/task-state.js";
 import type { StreamResponse, Task, TaskState } from "../a2a/types.js";
 import { callError } from "./outcome.js";
 import { assertEndedWell, type Reply, taskReply } from "./reply.js";
+import { TaskFold } from "./task-fold.js";
 
 /** One event, read. Switch on `payload.case`; `text` is what this event adds; `task` is the Task with it folded in. */
 export interface StreamEvent extends ContentView {
@@ -44,12 +44,22 @@ export function createTaskStream(open: () => AsyncIterable<StreamResponse>): Tas
 }
 
 async function* readEvents(open: () => AsyncIterable<StreamResponse>): AsyncGenerator<StreamEvent, void, void> {
-  let task: Task | undefined;
+  let fold: TaskFold | undefined;
   try {
     for await (const response of open()) {
-      task = foldIn(task, response);
-      const state = task?.status?.state;
-      yield { ...addedBy(response), payload: response.payload, task, state, position: positionOf(response) };
+      const { payload } = response;
+      // Before the first Task there is nothing to fold into.
+      if (fold !== undefined || payload.case === "task") fold = new TaskFold(fold, response);
+      const now = fold;
+      yield {
+        ...addedBy(response),
+        payload,
+        get task() {
+          return now?.task;
+        },
+        state: now?.state,
+        position: positionOf(response),
+      };
     }
   } catch (error) {
     throw callError(error);
@@ -69,26 +79,6 @@ function addedBy({ payload }: StreamResponse): ContentView {
     default:
       return contentOf([]);
   }
-}
-
-/** The same folding as the server's. A snapshot without artifacts or history doesn't delete what is known (§3.1.2). */
-function foldIn(task: Task | undefined, { payload }: StreamResponse): Task | undefined {
-  if (payload.case === "task") return merged(task, payload.value);
-  if (task === undefined) return undefined;
-  const draft = new TaskDraft(task);
-  if (payload.case === "statusUpdate" && payload.value.status !== undefined) draft.become(payload.value.status);
-  if (payload.case === "artifactUpdate" && payload.value.artifact !== undefined)
-    draft.write(payload.value.artifact, payload.value.append);
-  return draft.task;
-}
-
-function merged(before: Task | undefined, now: Task): Task {
-  if (before === undefined || before.id !== now.id) return now;
-  return {
-    ...now,
-    artifacts: now.artifacts.length > 0 ? now.artifacts : before.artifacts,
-    history: now.history.length > 0 ? now.history : before.history,
-  };
 }
 
 /** What a person reads while it grows: artifacts as they come, a direct message, and in the end what the task asks or says. */
