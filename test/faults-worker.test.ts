@@ -4,8 +4,10 @@ import { join } from "node:path";
 import { agent, serve } from "nuncio";
 import { connect, TaskState } from "nuncio/client";
 import { afterAll, expect, test } from "vitest";
+import { openSqlJournal } from "../src/journal/open.js";
 import { silentLogger } from "../src/runtime/logger.js";
-import { type FaultPoint, systemRuntime } from "../src/runtime/runtime.js";
+import { pause } from "../src/runtime/pause.js";
+import { type FaultPoint, type Runtime, systemRuntime } from "../src/runtime/runtime.js";
 
 const folder = mkdtempSync(join(tmpdir(), "nuncio-worker-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -17,8 +19,9 @@ function createWorkplace(name: string) {
   const released = new Promise<void>((resolve) => {
     release = resolve;
   });
-  const workplace = { at: 0, most: 0, release, agent: agent({ name, description: "Works", run }) };
+  const workplace = { runs: 0, at: 0, most: 0, release, agent: agent({ name, description: "Works", run }) };
   async function* run(task: Parameters<NonNullable<Parameters<typeof agent>[0]["run"]>>[0]) {
+    workplace.runs++;
     workplace.most = Math.max(workplace.most, ++workplace.at);
     await released;
     workplace.at--;
@@ -77,4 +80,97 @@ test("close() ends in time while the journal takes nothing of what a run says", 
   const began = performance.now();
   await server.close();
   expect(performance.now() - began).toBeLessThan(2_000);
+});
+
+/** A journal whose database takes its time to give a task away: until it is let go. */
+async function createSlowJournal(slow: "claim" | "append") {
+  const journal = await openSqlJournal({ target: "memory:", runtime: systemRuntime, logger: silentLogger });
+  const { leases } = journal;
+  const [append, claim] = [journal.append.bind(journal), leases.claim];
+  const waits = { begun: false, release: (): void => {}, journal };
+  const released = new Promise<void>((resolve) => {
+    waits.release = resolve;
+  });
+  const wait = async (): Promise<void> => {
+    waits.begun = true;
+    await released;
+  };
+  if (slow === "append") {
+    journal.append = async (request) => {
+      if (request.take === undefined) return append(request);
+      leases.taking++;
+      await wait();
+      return append(request).finally(() => leases.taking--);
+    };
+  } else {
+    leases.claim = async (...options) => {
+      const claimed = await claim(...options);
+      if (claimed.length > 0) await wait();
+      return claimed;
+    };
+  }
+  return waits;
+}
+
+/** Brings a server to where the journal is about to give it a task. */
+async function beginTaking(slow: "claim" | "append", drainMs: number) {
+  const [workplace, waits] = [createWorkplace("Works"), await createSlowJournal(slow)];
+  const { journal } = waits;
+  const server = await serve(workplace.agent, { ...quiet, journal, drainMs, limits: { runningTasks: 1 } });
+  const peer = await connect(server.url);
+  const send = () => peer.send("x", { returnImmediately: true }).catch(() => undefined);
+  if (slow === "claim") {
+    await send();
+    await send();
+    workplace.release();
+  } else void send();
+  await expect.poll(() => waits.begun).toBe(true);
+  const states = async () =>
+    (await journal.list({ tenant: "", owner: "anonymous" }, { limit: 9 })).heads.map(({ state }) => state);
+  return { workplace, waits, server, states };
+}
+
+test.each(["claim", "append"] as const)("close() waits for a task that is being taken by %s", async (slow) => {
+  const { workplace, waits, server, states } = await beginTaking(slow, 10_000);
+  const closing = server.close();
+  systemRuntime.after(50, waits.release);
+  systemRuntime.after(1_000, workplace.release);
+  await closing;
+  expect(new Set(await states())).toEqual(new Set([TaskState.COMPLETED]));
+  await waits.journal.close();
+});
+
+test.each(["claim", "append"] as const)("no run begins after close(), whatever %s gives then", async (slow) => {
+  const { workplace, waits, server, states } = await beginTaking(slow, 100);
+  await server.close();
+  waits.release();
+  await expect.poll(states).toContain(TaskState.WORKING);
+  await pause(systemRuntime, 20);
+  expect(workplace.runs).toBe(slow === "claim" ? 1 : 0);
+  await waits.journal.close();
+});
+
+test("close() leaves no timer behind", async () => {
+  const pending = new Set<object>();
+  const after: Runtime["after"] = (delayMs, act, options) => {
+    const id = {};
+    pending.add(id);
+    const timer = systemRuntime.after(
+      delayMs,
+      () => {
+        pending.delete(id);
+        act();
+      },
+      options,
+    );
+    return {
+      cancel() {
+        pending.delete(id);
+        timer.cancel();
+      },
+    };
+  };
+  const server = await serve(createWorkplace("Works").agent, { ...quiet, runtime: { ...systemRuntime, after } });
+  await server.close();
+  expect(pending.size).toBe(0);
 });

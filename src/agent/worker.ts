@@ -1,11 +1,15 @@
 import type { Journal, Lease } from "../journal/journal.js";
 import type { Logger } from "../runtime/logger.js";
+import { pause } from "../runtime/pause.js";
 import type { Runtime, Timer } from "../runtime/runtime.js";
 import { type DefinedAgent, versionOf } from "./agent.js";
 import { endOrphans, endUnended } from "./end-tasks.js";
 import { runTask } from "./run-task.js";
 
 const CLAIM_BATCH = 16;
+/** While a server shuts down, between two looks at what the journal is still doing, in milliseconds. */
+const DRAIN_LOOK_MS = 10;
+const keepAlive = { keepAlive: true };
 
 /** What a worker runs, and how much of it. */
 export interface WorkerOptions {
@@ -25,8 +29,8 @@ export interface WorkerOptions {
 /** Runs the agents of this instance. */
 export interface Worker {
   /**
-   * Takes no more work; lets what runs end for so many milliseconds, then tells it to stop. Resolves when nothing runs any more, or when
-   * even the grace time is over by half.
+   * Takes no more work; lets what runs, or is being taken, end for so many milliseconds, then tells it to stop. Resolves when nothing
+   * runs any more, or when even the grace time is over by half. No run begins after that.
    */
   drain(deadlineMs: number): Promise<void>;
 }
@@ -42,11 +46,16 @@ export function startWorker(options: WorkerOptions): Worker {
   const stops = new Set<() => void>();
   const unended = new Set<Lease>();
   let draining = false;
+  let drained = false;
   let claiming = 0;
   let poll: Timer | undefined;
 
   const room = (): number => maxRuns - running.size - leases.taking - claiming;
   const begin = (lease: Lease): void => {
+    if (drained) {
+      logger.warn({ taskId: lease.taskId }, "A task was taken too late to work on it: the server has stopped");
+      return;
+    }
     const agent = agentFor(agents, lease.head.agent);
     if (agent === undefined) {
       const { taskId, head } = lease;
@@ -98,17 +107,31 @@ export function startWorker(options: WorkerOptions): Worker {
       poll?.cancel();
       const stopAll = (): void => {
         for (const stop of stops) stop();
+        deadline = runtime.after(DRAIN_LOOK_MS, stopAll, keepAlive); // what is being taken begins only later
       };
-      const deadline = runtime.after(deadlineMs, stopAll, { keepAlive: true }); // a run may wait for nothing that does
-      // What a journal that fails doesn't take until then is an orphan's at the next start.
-      const late = new Promise<void>((resolve) => runtime.after(deadlineMs + 1.5 * graceMs, resolve));
+      let deadline = runtime.after(deadlineMs, stopAll, keepAlive); // a run may wait for nothing that does
       const ended = async () => {
-        while (running.size > 0) await Promise.all(running);
+        while (!drained && running.size + leases.taking + claiming > 0) {
+          await Promise.all(running);
+          if (leases.taking + claiming > 0) await pause(runtime, DRAIN_LOOK_MS);
+        }
       };
-      await Promise.race([ended(), late]);
+      // What a journal that fails doesn't take until then is an orphan's at the next start.
+      await inTime(runtime, deadlineMs + 1.5 * graceMs, ended());
+      drained = true;
       deadline.cancel();
     },
   };
+}
+
+/** Waits for something, but no longer than so many milliseconds. */
+async function inTime(runtime: Runtime, ms: number, work: Promise<void>): Promise<void> {
+  let timer: Timer | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = runtime.after(ms, resolve);
+  });
+  await Promise.race([work, late]);
+  timer?.cancel();
 }
 
 /** Does something when it is asked to, one at a time: asked meanwhile, once more. */
