@@ -51,11 +51,19 @@ export async function serve(served: Served, options: ServeOptions = {}): Promise
 
   let closing: Promise<void> | undefined;
   const close = (): Promise<void> => {
-    closing ??= Promise.all([bound.drain(drainMs), worker.drain(drainMs * RUNS_SHARE)]).then(closeJournal);
+    closing ??= shutDown([bound.drain(drainMs), worker.drain(drainMs * RUNS_SHARE)], closeJournal);
     return closing;
   };
   const first = agents.find(({ tenant }) => tenant === "") as ServedAgent; // servedAgents sees to it
   return { url: bound.url, card: cards.of(first), close, [Symbol.asyncDispose]: close };
+}
+
+/** Closes the journal last, and in any case. @throws the first error that there was. */
+async function shutDown(draining: readonly Promise<void>[], closeJournal: () => Promise<void>): Promise<void> {
+  const drained = await Promise.allSettled(draining);
+  const closed = await Promise.allSettled([closeJournal()]);
+  const failed = [...drained, ...closed].find((one) => one.status === "rejected");
+  if (failed !== undefined) throw failed.reason;
 }
 
 interface Parts {

@@ -1,9 +1,13 @@
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
 import { A2AError, agent, around, type Decorator, extension, serve } from "nuncio";
 import { type BindingName, CallError, connect, TaskState } from "nuncio/client";
 import { GetTaskRequestSchema } from "nuncio/types";
 import { describe, expect, test, vi } from "vitest";
 import { silentLogger } from "../src/runtime/logger.js";
+import { type FaultPoint, systemRuntime } from "../src/runtime/runtime.js";
 import { byHeader } from "./support/serving.js";
 
 const BINDINGS: readonly BindingName[] = ["jsonrpc", "http-json", "grpc", "grpc-web", "connect"];
@@ -380,6 +384,26 @@ describe("closing", () => {
     });
     await server.close();
     expect(await reply).toBe("done: The server was shut down while the agent worked on this task");
+  });
+
+  test("closes the journal even if the host can't be drained, and says why it couldn't", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "nuncio-serve-"));
+    const file = join(folder, "tasks.db");
+    let broken = true;
+    const at = (point: FaultPoint) => {
+      if (point !== "drain" || !broken) return;
+      broken = false;
+      throw new Error("the host is stuck");
+    };
+    const server = await serve(says("A"), {
+      ...quiet,
+      journal: `sqlite:${file}`,
+      runtime: { ...systemRuntime, at },
+    });
+    expect(existsSync(`${file}-wal`)).toBe(true);
+    await expect(server.close()).rejects.toThrow("the host is stuck");
+    expect(existsSync(`${file}-wal`)).toBe(false); // SQLite removes it with the last connection
+    rmSync(folder, { recursive: true });
   });
 });
 
