@@ -1,4 +1,13 @@
-import { type Agent, type AgentDefinition, agent, type Run, serve, type TaskContext } from "nuncio";
+import {
+  type Agent,
+  type AgentDefinition,
+  agent,
+  contentOf,
+  type MessageView,
+  type Run,
+  serve,
+  type TaskContext,
+} from "nuncio";
 import { CallError, connect, TaskState } from "nuncio/client";
 import { expect, test } from "vitest";
 import { silentLogger } from "../src/runtime/logger.js";
@@ -102,6 +111,60 @@ test("what an agent does with a buffer, or with metadata, after it was yielded c
   expect(task?.artifacts.map(({ parts, metadata }) => [parts.map(({ content }) => content.value), metadata])).toEqual(
     [1, 2, 3].map((n) => [[new Uint8Array([n]), String(n)], { n }]),
   );
+});
+
+/** Does to a message what only its owner may. */
+function deface({ message }: MessageView): void {
+  message.messageId = "defaced";
+  message.metadata = { ...message.metadata, defaced: true };
+  for (const part of message.parts) part.content = { case: "text", value: "defaced" };
+}
+
+test("what an agent does to what it was given changes nothing that others read", async () => {
+  const careless = agent({
+    name: "Careless",
+    description: "Takes what it is given for its own",
+    async *run(task): Run {
+      for (const one of task.history) deface(one);
+      for (const artifact of task.artifacts) artifact.name = "defaced";
+      for (const other of [...(await task.references()), ...(await task.earlier())]) {
+        other.id = "defaced";
+        for (const artifact of other.artifacts) artifact.name = "defaced";
+      }
+      if (task.history.length > 1) return;
+      yield task.artifact("made", { name: "kept" });
+      return task.inputRequired("what next?");
+    },
+  });
+  await using server = await serve(careless, { ...quiet, logger: silentLogger });
+  await using peer = await connect(server.url);
+  const first = (await peer.send("one")).task;
+  const second = (await peer.send("two", { taskId: first?.id })).task;
+  await peer.send("three", { contextId: first?.contextId, referenceTaskIds: [first?.id ?? ""] });
+  const seen = await peer.get(first?.id ?? "", { historyLength: 9 });
+  expect(second?.status?.state).toBe(TaskState.COMPLETED);
+  expect(seen.history.map((message) => contentOf(message).text)).toEqual(["one", "what next?", "two"]);
+  expect([seen.id, seen.artifacts.map(({ name }) => name)]).toEqual([first?.id, ["kept"]]);
+  expect(JSON.stringify(seen.history)).not.toContain("defaced");
+});
+
+test("what a direct reply does to its input isn't in the task that it wants", async () => {
+  const careless = agent({
+    name: "Careless",
+    description: "Takes its input for its own",
+    async reply(input) {
+      deface(input);
+      return undefined;
+    },
+    async *run(task) {
+      yield task.artifact(task.input.text);
+    },
+  });
+  await using server = await serve(careless, { ...quiet, logger: silentLogger });
+  await using peer = await connect(server.url);
+  const { task, text } = await peer.send("x");
+  expect(text).toBe("x");
+  expect(JSON.stringify(task?.history)).not.toContain("defaced");
 });
 
 function textPart(value: string) {

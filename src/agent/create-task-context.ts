@@ -1,6 +1,6 @@
-import { create } from "@bufbuild/protobuf";
+import { clone, create } from "@bufbuild/protobuf";
 import { type ArtifactFacts, type Content, type MessageView, partsOf } from "../a2a/content.js";
-import { type Artifact, ArtifactSchema, type Part, type Task } from "../a2a/types.js";
+import { type Artifact, ArtifactSchema, type Part, type Task, TaskSchema } from "../a2a/types.js";
 import type { Journal } from "../journal/journal.js";
 import type { Logger } from "../runtime/logger.js";
 import { nextLoop } from "../runtime/pause.js";
@@ -62,14 +62,14 @@ export function createTaskContext(from: {
   };
 }
 
-/** The tasks of these ids, as they are now, as far as they are the owner's. */
+/** Copies of the tasks of these ids, as they are now, as far as they are the owner's. */
 async function tasksOf(
   journal: Journal,
   { tenant, owner }: { tenant: string; owner: string },
   ids: readonly string[],
 ): Promise<readonly Task[]> {
   const loaded = await Promise.all(ids.map((id) => journal.load(id, { tenant, owner })));
-  return loaded.flatMap((one) => (one === undefined ? [] : [one.task]));
+  return loaded.flatMap((one) => (one === undefined ? [] : [clone(TaskSchema, one.task)]));
 }
 
 function inputView(view: MessageView, data: unknown, { metadata }: Turn): InputView {

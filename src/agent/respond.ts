@@ -1,9 +1,10 @@
+import { clone } from "@bufbuild/protobuf";
 import { madeSkillId } from "../a2a/agent-card.js";
 import { anonymous, type Call } from "../a2a/call.js";
 import { messageView, partsOf } from "../a2a/content.js";
 import { invalidParams } from "../a2a/errors.js";
 import { SKILL_METADATA } from "../a2a/our-names.js";
-import type { Message, Part } from "../a2a/types.js";
+import { type Message, MessageSchema, type Part } from "../a2a/types.js";
 import type { DefinedAgent, DefinedSkill } from "./agent.js";
 import { assertInput, assertOutput, inputData } from "./skill-data.js";
 
@@ -28,7 +29,7 @@ export async function reply(
   const skill = agent.skills.find(({ id }) => id === skillId);
   const answering = skill?.reply !== undefined ? skill : skill?.run === undefined ? agent.definition : undefined;
   if (answering?.reply === undefined) return undefined;
-  const view = messageView(message, call.principal ?? anonymous);
+  const view = messageView(clone(MessageSchema, message), call.principal ?? anonymous); // a task may still begin with it
   const content = await answering.reply({ ...view, data: await inputData(skill, view) }, call);
   if (content === undefined) return undefined;
   const parts = partsOf(content);

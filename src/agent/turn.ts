@@ -1,11 +1,11 @@
-import type { JsonObject } from "@bufbuild/protobuf";
+import { clone, type JsonObject } from "@bufbuild/protobuf";
 import type { MessageReceived, Principal as StoredPrincipal } from "../../gen/nuncio/journal/v1/journal_pb.js";
 import type { Principal } from "../a2a/call.js";
 import { type MessageView, messageView } from "../a2a/content.js";
-import type { Artifact, Message } from "../a2a/types.js";
+import { type Artifact, ArtifactSchema, type Message, MessageSchema } from "../a2a/types.js";
 import { everyOwner, type Head, type Journal, type Lease, type StoredEvent } from "../journal/journal.js";
 
-/** What a turn begins with, read from the log. */
+/** What a turn begins with, read from the log. Its messages and artifacts are copies: the run may do with them what it likes. */
 export interface Turn {
   readonly head: Head;
   readonly input: MessageView;
@@ -28,9 +28,9 @@ export async function loadTurn(journal: Journal, lease: Lease, agentId: string):
   for await (const { event, position: at } of entries(journal, lease)) {
     const { kind } = event;
     if (kind.case === "statusUpdated" && kind.value.message !== undefined && received === undefined)
-      history.push(messageView(kind.value.message, { id: agentId }));
+      history.push(messageView(clone(MessageSchema, kind.value.message), { id: agentId }));
     if (kind.case !== "messageReceived" || received !== undefined) continue;
-    history.push(messageView(messageOf(kind.value), principalOf(kind.value.from)));
+    history.push(messageView(clone(MessageSchema, messageOf(kind.value)), principalOf(kind.value.from)));
     turns += 1;
     if (turns < lease.turn) continue;
     received = kind.value;
@@ -69,7 +69,8 @@ export async function* readUpTo(
 }
 
 async function artifactsAt(journal: Journal, { taskId, position }: Head): Promise<readonly Artifact[]> {
-  return (await journal.load(taskId, everyOwner, position))?.task.artifacts ?? [];
+  const artifacts = (await journal.load(taskId, everyOwner, position))?.task.artifacts ?? [];
+  return artifacts.map((artifact) => clone(ArtifactSchema, artifact));
 }
 
 function messageOf({ message }: MessageReceived): Message {
