@@ -18,6 +18,7 @@ import {
   type Task,
 } from "../src/a2a/types.js";
 import { createGrpcClient, type GrpcClient, type GrpcClientOptions } from "../src/bindings/grpc/client.js";
+import { callError } from "../src/client/outcome.js";
 import { fakeHandler } from "./support/fake-handler.js";
 import { type GrpcHost, serviceDefinition, startGrpc } from "./support/grpc.js";
 import { eventually } from "./support/host.js";
@@ -53,6 +54,21 @@ const failure = (promise: Promise<unknown>): Promise<unknown> =>
   );
 
 describe.each(["grpc", "grpc-web", "connect"] as const)("our client over %s", (protocol) => {
+  it("a request that is too large is the caller's fault, an answer that is too large the agent's", async () => {
+    const { origin } = await start();
+    const { handler } = connect(origin, protocol, { maxMessageBytes: 500 });
+    expect(callError(await failure(handler.sendMessage(saying("x".repeat(2_000_000)), {})))).toMatchObject({
+      reason: "REQUEST_TOO_LARGE",
+      message: "The request is too large",
+      outcome: "not-sent",
+    });
+    expect(callError(await failure(handler.sendMessage(saying("x".repeat(1_000)), {})))).toMatchObject({
+      reason: "INVALID_AGENT_RESPONSE",
+      message: "The answer is larger than 500 bytes",
+      outcome: "unknown",
+    });
+  });
+
   it("sends, streams, and says who it is, what it speaks and where it stands", async () => {
     const { address, handler } = await start();
     const client = connect(protocol === "grpc" ? address : `http://${address}`, protocol, {
@@ -205,6 +221,8 @@ describe("our client and a gRPC server of another implementation", () => {
       getTask: ({ request }: ServerUnaryCall<Message & { id: string }, Message>, done: sendUnaryData<unknown>) => {
         if (request.id === "there")
           done(null, { $typeName: "lf.a2a.v1.Task", id: "there", artifacts: [], history: [], contextId: "" });
+        else if (request.id === "large")
+          done({ code: status.RESOURCE_EXHAUSTED, details: "Received message larger than max (9 vs. 4)" });
         else done({ code: Number(request.id), details: "no: details" });
       },
       subscribeToTask: (call: ServerWritableStream<Message, Message>) => {
@@ -228,7 +246,7 @@ describe("our client and a gRPC server of another implementation", () => {
       [status.UNAUTHENTICATED, "UNAUTHENTICATED"],
       [status.PERMISSION_DENIED, "PERMISSION_DENIED"],
       [status.UNAVAILABLE, "UNAVAILABLE"],
-      [status.RESOURCE_EXHAUSTED, "INTERNAL"],
+      [status.RESOURCE_EXHAUSTED, "QUOTA_EXHAUSTED"],
       [status.UNKNOWN, "INTERNAL"],
     ] as const) {
       expect(await failure(handler.getTask(getTask(String(code)), {}))).toMatchObject({
@@ -236,6 +254,7 @@ describe("our client and a gRPC server of another implementation", () => {
         message: "no: details",
       });
     }
+    expect(await failure(handler.getTask(getTask("large"), {}))).toMatchObject({ reason: "REQUEST_TOO_LARGE" });
     const events: StreamResponse[] = [];
     for await (const event of handler.subscribeToTask(create(SubscribeToTaskRequestSchema, { id: "t" }), {}))
       events.push(event);

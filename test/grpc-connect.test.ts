@@ -78,6 +78,19 @@ describe.each([
     const long = await client.sendMessage(saying("refuse:QUOTA_EXHAUSTED")).catch((thrown: ConnectError) => thrown);
     expect(long).toMatchObject({ rawMessage: "A quota is exhausted; retry later" });
 
+    const huge = saying("x".repeat(2_000_000));
+    const refusals = [
+      client.sendMessage(huge),
+      (async () => {
+        for await (const _event of client.sendStreamingMessage(huge));
+      })(),
+    ].map((call) => call.catch((thrown: ConnectError) => thrown));
+    for (const refused of await Promise.all(refusals)) {
+      expect(refused).toMatchObject({ code: Code.ResourceExhausted, rawMessage: "The request is too large" });
+      const infos = (refused as ConnectError).findDetails(ErrorInfoSchema);
+      expect(infos).toMatchObject([{ reason: "REQUEST_TOO_LARGE", domain: "nuncio" }]);
+    }
+
     const leaving = new AbortController();
     const stream = client.sendStreamingMessage(saying("hold"), { signal: leaving.signal })[Symbol.asyncIterator]();
     await stream.next();

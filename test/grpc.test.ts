@@ -213,9 +213,9 @@ describe("errors", () => {
   it("a request that is too large is RESOURCE_EXHAUSTED, a call of no method UNIMPLEMENTED", async () => {
     const { client } = await start();
     const grpc = client();
-    expect((await failure(grpc.unary("sendMessage", saying("x".repeat(2_000_000))))).code).toBe(
-      status.RESOURCE_EXHAUSTED,
-    );
+    const refusal = await failure(grpc.unary("sendMessage", saying("x".repeat(2_000_000))));
+    expect([refusal.code, refusal.details]).toEqual([status.RESOURCE_EXHAUSTED, "The request is too large"]);
+    expect(detailsOf(refusal).info).toMatchObject({ reason: "REQUEST_TOO_LARGE", domain: "nuncio" });
     expect(await grpc.unary("sendMessage", saying("still there"))).toBeDefined();
     const service = {
       ...A2AService,

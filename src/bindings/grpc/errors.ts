@@ -10,12 +10,14 @@ import {
 } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { type BadRequest, BadRequestSchema, ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.js";
-import { type A2AError, BAD_REQUEST, ERROR_INFO, errorDetails, errorRow, type Reason } from "../../a2a/errors.js";
+import { A2AError, BAD_REQUEST, ERROR_INFO, errorDetails, errorRow, type Reason } from "../../a2a/errors.js";
 import { errorHeaders, readPeerError } from "../wire-error.js";
 
 /** Errors travel in trailers, and many peers take no more than 8 KiB of those. Both limits together, as they are encoded, stay below. */
 const MAX_MESSAGE_BYTES = 1_500;
 const MAX_BAD_REQUEST_BYTES = 3_000;
+/** How gRPC's libraries say that it is a message, and not a quota. Their code is the same for both. */
+const TOO_LARGE = /larger than|too large|exceeds maximum size/i;
 
 /** What a wire of gRPC carries for an error (§10.6): its column of the table, `google.rpc` details, and the challenges of a 401. */
 export function toConnectError(error: A2AError, challenges: readonly string[]): ConnectError {
@@ -64,6 +66,10 @@ export function fromConnectError(thrown: unknown): A2AError {
     ...error.findDetails(ErrorInfoSchema).map((info) => typed(ERROR_INFO, toJson(ErrorInfoSchema, info))),
     ...error.findDetails(BadRequestSchema).map((bad) => typed(BAD_REQUEST, toJson(BadRequestSchema, bad))),
   ];
+  const limit = unreadLimit(error);
+  if (limit !== undefined) {
+    return new A2AError("INVALID_AGENT_RESPONSE", `The answer is larger than ${limit} bytes`, { cause: error });
+  }
   return readPeerError({ message: error.rawMessage, details, otherwise: reasonOf(error) }, error);
 }
 
@@ -86,11 +92,19 @@ function reasonOf(error: ConnectError): Reason | "UNAVAILABLE" {
       return "UNAUTHENTICATED";
     case Code.PermissionDenied:
       return "PERMISSION_DENIED";
+    case Code.ResourceExhausted:
+      return TOO_LARGE.test(error.rawMessage) ? "REQUEST_TOO_LARGE" : "QUOTA_EXHAUSTED";
     case Code.Unavailable:
       return "UNAVAILABLE"; // by something on the way, perhaps: not our DRAINING, which says that nothing was done
     default:
       return "INTERNAL";
   }
+}
+
+/** The limit in bytes, if it is the transport itself that stopped reading an answer. It says so in a peer's words, but has no headers. */
+function unreadLimit({ code, rawMessage, metadata }: ConnectError): string | undefined {
+  if (code !== Code.ResourceExhausted || !metadata.keys().next().done) return undefined;
+  return /larger than configured readMaxBytes (\d+)/.exec(rawMessage)?.[1];
 }
 
 /** Whether it is the transport itself that can't read an answer. It says so in words only. */
