@@ -1,5 +1,6 @@
 /** `nuncio/client`: call any agent. */
 import type { Call } from "./a2a/call.js";
+import { A2AError } from "./a2a/errors.js";
 import type { Decorator, Handler } from "./a2a/handler.js";
 import { mapHandler, streamingOf, unaryOf } from "./a2a/map-handler.js";
 import { RESUME_EXTENSION } from "./a2a/our-names.js";
@@ -12,6 +13,7 @@ import { DEFAULT_TIMEOUT_MS, deadlineOf } from "./client/deadline.js";
 import { callError } from "./client/outcome.js";
 import { createPeer, type Peer } from "./client/peer.js";
 import { systemRuntime } from "./runtime/runtime.js";
+import { unreachable } from "./runtime/unreachable.js";
 
 export { contentOf } from "./a2a/content.js";
 export { A2AError } from "./a2a/errors.js";
@@ -49,10 +51,11 @@ export async function connect(
   options: ConnectOptions = {},
 ): Promise<Peer> {
   const { headers = {}, use = [] } = options;
+  const fetch = sayingWhy(options.fetch);
   try {
-    const card = await cardOf(target, options);
+    const card = await cardOf(target, { ...options, fetch });
     const chosen = chooseInterface(card, options.bindings);
-    const { handler, close } = await wireOf(chosen, { headers, fetch: options.fetch });
+    const { handler, close } = await wireOf(chosen, { headers, fetch });
     const addressed = atInterface(handler, chosen, [...extensionsOf(options), ...offeredBy(card, chosen)]);
     return createPeer({
       card,
@@ -66,9 +69,21 @@ export async function connect(
   }
 }
 
+/** `fetch failed` alone helps nobody. */
+function sayingWhy(fetch: typeof globalThis.fetch | undefined): typeof globalThis.fetch {
+  return async (input, init) => {
+    try {
+      return await (fetch ?? globalThis.fetch)(input, init);
+    } catch (cause) {
+      const message = unreachable(cause, input instanceof Request ? input.url : String(input));
+      throw message === undefined ? cause : new A2AError("UNAVAILABLE", message, { cause });
+    }
+  };
+}
+
 async function cardOf(
   target: string | URL | AgentCard | AgentCardJson,
-  { headers = {}, fetch = globalThis.fetch, signal, timeoutMs = DEFAULT_TIMEOUT_MS }: ConnectOptions,
+  { headers = {}, fetch, signal, timeoutMs = DEFAULT_TIMEOUT_MS }: ConnectOptions & { fetch: typeof globalThis.fetch },
 ): Promise<AgentCard> {
   if (typeof target !== "string" && !(target instanceof URL)) return readAgentCard(target);
   const deadline = deadlineOf(systemRuntime, signal, timeoutMs);
@@ -86,7 +101,7 @@ interface Wire {
 
 async function wireOf(
   { binding, interface: { url } }: Chosen,
-  { headers, fetch }: { headers: Readonly<Record<string, string>>; fetch: typeof globalThis.fetch | undefined },
+  { headers, fetch }: { headers: Readonly<Record<string, string>>; fetch: typeof globalThis.fetch },
 ): Promise<Wire> {
   switch (binding) {
     case "jsonrpc":

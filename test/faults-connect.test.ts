@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { CallError, connect } from "nuncio/client";
 import type { AgentCardJson } from "nuncio/types";
@@ -75,7 +76,59 @@ test.each([
 test("an address that nothing can go to is passed over for the next one", async () => {
   const next = { url: "localhost:1", protocolBinding: "GRPC", protocolVersion: "1.0" };
   const peer = await connect(cardWith([{ ...next, url: "file:///x", protocolBinding: "JSONRPC" }, next]));
-  await expect(peer.get("x")).rejects.toMatchObject({ message: expect.stringContaining("ECONNREFUSED") });
+  await expect(peer.get("x")).rejects.toMatchObject({ message: "Can't reach localhost:1: connection refused" });
+});
+
+test.each([
+  ["http://127.0.0.1:1", "Can't reach 127.0.0.1:1: bad port: no client goes there"],
+  ["http://nobody.invalid", /^Can't reach nobody\.invalid:80: (no such host|the host's name can't be looked up now)$/],
+])("connecting to %s says why that can't be", async (url, message) => {
+  const failed = connect(url);
+  await expect(failed).rejects.toThrow(message);
+  await expect(failed).rejects.toMatchObject({
+    reason: "UNAVAILABLE",
+    outcome: "not-sent",
+    cause: expect.any(TypeError),
+  });
+});
+
+test.each(["JSONRPC", "HTTP+JSON", "GRPC"])(
+  "a call over %s says why nobody can be reached",
+  async (protocolBinding) => {
+    const resetting = await startServer((socket) => socket.resetAndDestroy());
+    const clear = await startServer((socket) => socket.end("HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n"));
+    const gone = createServer().listen(0, "127.0.0.1");
+    await once(gone, "listening");
+    const { port } = gone.address() as AddressInfo;
+    await new Promise((resolve) => gone.close(resolve));
+    for (const [url, said, outcome] of [
+      [`http://127.0.0.1:${port}`, "connection refused", "not-sent"],
+      ...(protocolBinding === "GRPC" ? [] : ([[resetting, "connection reset", "unknown"]] as const)), // HTTP/2 says CANCEL
+      [clear.replace("http", "https"), "it doesn't speak TLS; try http instead of https", "not-sent"],
+    ] as const) {
+      await using peer = await connect(cardWith([{ url, protocolBinding, protocolVersion: "1.0" }]));
+      const failed = peer.get("x");
+      await expect(failed).rejects.toThrow(`Can't reach ${new URL(url).host}: ${said}`);
+      await expect(failed).rejects.toMatchObject({ outcome, cause: expect.any(Error) });
+    }
+  },
+);
+
+test.each([
+  ["DEPTH_ZERO_SELF_SIGNED_CERT", "its certificate is self-signed", "not-sent"],
+  ["CERT_HAS_EXPIRED", "its certificate has expired", "not-sent"],
+  ["EAI_AGAIN", "the host's name can't be looked up now", "not-sent"],
+  ["ETIMEDOUT", "connection timed out", "unknown"],
+])("%s is said in words", async (code, said, outcome) => {
+  const cause = new TypeError("fetch failed", { cause: Object.assign(new Error("odd"), { code }) });
+  const peer = await connect(
+    cardWith([{ url: "https://a.example/x", protocolBinding: "JSONRPC", protocolVersion: "1.0" }]),
+    {
+      fetch: () => Promise.reject(cause),
+    },
+  );
+  const message = `Can't reach a.example:443: ${said}`;
+  await expect(peer.get("x")).rejects.toMatchObject({ message, outcome, cause });
 });
 
 function cardWith(supportedInterfaces: NonNullable<AgentCardJson["supportedInterfaces"]>): AgentCardJson {

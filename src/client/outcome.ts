@@ -2,6 +2,7 @@ import { contentOf } from "../a2a/content.js";
 import { A2AError, type A2AErrorOptions } from "../a2a/errors.js";
 import { type Task, TaskState } from "../a2a/types.js";
 import { HttpAnswer } from "../bindings/wire-error.js";
+import { neverConnected } from "../runtime/unreachable.js";
 
 /** Whether the peer acted. `not-sent`: it didn't. `unknown`: it may have. `done`: it did, and the task says how it ended. */
 export type Outcome = "not-sent" | "unknown" | "done";
@@ -49,15 +50,6 @@ export const CallError: { [Symbol.hasInstance](value: unknown): value is CallErr
 
 /** What is known when a call fails: a refusal was judged before anything was done, all else may have happened. */
 const ACTED: ReadonlySet<string> = new Set(["INTERNAL", "INVALID_AGENT_RESPONSE", "UNAVAILABLE"]);
-/** Of `fetch` and sockets, when the connection never came about. */
-const NEVER_CONNECTED: ReadonlySet<string> = new Set([
-  "ECONNREFUSED",
-  "ENOTFOUND",
-  "EAI_AGAIN",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
-  "ERR_INVALID_URL",
-]);
 
 /**
  * The failure of a call, with what is known.
@@ -95,13 +87,4 @@ export function taskEnded(task: Task): Error {
     outcome: "done",
     task,
   });
-}
-
-/** Whether an error says that nothing ever reached the peer. Causes are looked through, at any depth. */
-function neverConnected(error: unknown): boolean {
-  for (let at: unknown = error, depth = 0; typeof at === "object" && at !== null && depth < 8; depth++) {
-    if ("code" in at && typeof at.code === "string" && NEVER_CONNECTED.has(at.code)) return true;
-    at = "cause" in at ? at.cause : undefined;
-  }
-  return false;
 }

@@ -60,7 +60,7 @@ export function createGrpcClient(options: GrpcClientOptions): GrpcClient {
         const headers = await headersOf(call);
         return await (invoke(key, addressed(request, call), { signal: call.signal, headers }) as Promise<Message>);
       } catch (thrown) {
-        throw failureOf(thrown, call);
+        throw failureOf(thrown, call, baseUrl);
       }
     },
     async *stream({ key }, request, call, released) {
@@ -71,7 +71,7 @@ export function createGrpcClient(options: GrpcClientOptions): GrpcClient {
         const headers = await headersOf(call);
         yield* invoke(key, addressed(request, call), { signal: controller.signal, headers }) as AsyncIterable<Message>;
       } catch (thrown) {
-        throw failureOf(thrown, call);
+        throw failureOf(thrown, call, baseUrl);
       } finally {
         unlink();
       }
@@ -99,8 +99,8 @@ function invokerOf(transport: Transport): Invoke {
   return (key, request, options) => client[key](request, options);
 }
 
-function failureOf(thrown: unknown, { signal }: Call): unknown {
-  return signal?.aborted === true ? signal.reason : fromConnectError(thrown);
+function failureOf(thrown: unknown, { signal }: Call, url: string): unknown {
+  return signal?.aborted === true ? signal.reason : fromConnectError(thrown, url);
 }
 
 /** On this wire a tenant travels in the request. */

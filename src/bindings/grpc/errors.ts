@@ -11,6 +11,7 @@ import {
 import { Code, ConnectError } from "@connectrpc/connect";
 import { type BadRequest, BadRequestSchema, ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.js";
 import { A2AError, BAD_REQUEST, ERROR_INFO, errorDetails, errorRow, type Reason } from "../../a2a/errors.js";
+import { unreachable } from "../../runtime/unreachable.js";
 import { errorHeaders, readPeerError } from "../wire-error.js";
 
 /** Errors travel in trailers, and many peers take no more than 8 KiB of those. Both limits together, as they are encoded, stay below. */
@@ -59,8 +60,8 @@ function shorten(message: string): string {
   return text;
 }
 
-/** The typed error of a peer's: `ErrorInfo` first, then the code (§5.4). Keeps the cause. */
-export function fromConnectError(thrown: unknown): A2AError {
+/** The typed error of the peer's at `url`: `ErrorInfo` first, then the code (§5.4). Keeps the cause. */
+export function fromConnectError(thrown: unknown, url: string): A2AError {
   const error = ConnectError.from(thrown);
   const details: JsonValue[] = [
     ...error.findDetails(ErrorInfoSchema).map((info) => typed(ERROR_INFO, toJson(ErrorInfoSchema, info))),
@@ -70,7 +71,8 @@ export function fromConnectError(thrown: unknown): A2AError {
   if (limit !== undefined) {
     return new A2AError("INVALID_AGENT_RESPONSE", `The answer is larger than ${limit} bytes`, { cause: error });
   }
-  return readPeerError({ message: error.rawMessage, details, otherwise: reasonOf(error) }, error);
+  const message = unreachable(error.cause, url) ?? error.rawMessage;
+  return readPeerError({ message, details, otherwise: reasonOf(error) }, error);
 }
 
 function typed(type: string, json: JsonValue): JsonObject {
