@@ -79,17 +79,10 @@ test("an address that nothing can go to is passed over for the next one", async 
   await expect(peer.get("x")).rejects.toMatchObject({ message: "Can't reach localhost:1: connection refused" });
 });
 
-test.each([
-  ["http://127.0.0.1:1", "Can't reach 127.0.0.1:1: bad port: no client goes there"],
-  ["http://nobody.invalid", /^Can't reach nobody\.invalid:80: (no such host|the host's name can't be looked up now)$/],
-])("connecting to %s says why that can't be", async (url, message) => {
-  const failed = connect(url);
-  await expect(failed).rejects.toThrow(message);
-  await expect(failed).rejects.toMatchObject({
-    reason: "UNAVAILABLE",
-    outcome: "not-sent",
-    cause: expect.any(TypeError),
-  });
+test("connecting to a port where no client goes says so", async () => {
+  const failed = connect("http://127.0.0.1:1");
+  await expect(failed).rejects.toThrow("Can't reach 127.0.0.1:1: bad port: no client goes there");
+  await expect(failed).rejects.toMatchObject({ reason: "UNAVAILABLE", outcome: "not-sent" });
 });
 
 test.each(["JSONRPC", "HTTP+JSON", "GRPC"])(
@@ -117,6 +110,7 @@ test.each(["JSONRPC", "HTTP+JSON", "GRPC"])(
 test.each([
   ["DEPTH_ZERO_SELF_SIGNED_CERT", "its certificate is self-signed", "not-sent"],
   ["CERT_HAS_EXPIRED", "its certificate has expired", "not-sent"],
+  ["ENOTFOUND", "no such host", "not-sent"],
   ["EAI_AGAIN", "the host's name can't be looked up now", "not-sent"],
   ["ETIMEDOUT", "connection timed out", "unknown"],
 ])("%s is said in words", async (code, said, outcome) => {
