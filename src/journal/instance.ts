@@ -116,12 +116,13 @@ export class Instance {
         .where("expires_at", "<", now - leaseMs * LEASES_KEPT)
         .execute(),
     );
+    // In the order in which they came: however many there are, a sweep looks at a few.
+    const oldest = db.selectFrom("seen").select(["n", "at"]).orderBy("n").limit(KEYS_SWEPT_AT_ONCE);
     const expired = db
-      .selectFrom("seen")
-      .select("key")
-      .where("at", "<=", now - KEY_WINDOW_MS)
-      .limit(KEYS_SWEPT_AT_ONCE);
-    await whenFree(() => db.deleteFrom("seen").where("key", "in", expired).execute());
+      .selectFrom(oldest.as("oldest"))
+      .select("n")
+      .where("at", "<=", now - KEY_WINDOW_MS);
+    await whenFree(() => db.deleteFrom("seen").where("n", "in", expired).execute());
   }
 }
 

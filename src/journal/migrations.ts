@@ -37,10 +37,10 @@ async function firstTables(db: Kysely<Schema>, { integer, bytes, serial, cluster
     sql`create table snapshot (
       task text not null, position integer not null, body ${bytes} not null, primary key (task, position)
     )`,
+    // Kept as they come, so that the oldest are the first; only the slim index of keys is written to at random.
     sql`create table seen (
-      key ${bytes} primary key, task text, position integer not null, reply ${bytes}, at ${integer} not null
-    ) ${clustered}`,
-    sql`create index seen_by_age on seen (at)`,
+      n ${serial}, key ${bytes} not null unique, task text, position integer not null, reply ${bytes}, at ${integer} not null
+    )`,
     sql`create table tally (
       tenant text not null, owner text not null, state integer not null, slot integer not null, n ${integer} not null,
       primary key (tenant, owner, state, slot)

@@ -30,7 +30,14 @@ export interface Schema {
   /** The encoded Task at a position; several a task, so that a reader may resume at an old one. */
   snapshot: { task: string; position: number; body: Uint8Array };
   /** Keys that were used, and what for: a task's message, or a direct reply. */
-  seen: { key: Uint8Array; task: string | null; position: number; reply: Uint8Array | null; at: number };
+  seen: {
+    n: Generated<number>;
+    key: Uint8Array;
+    task: string | null;
+    position: number;
+    reply: Uint8Array | null;
+    at: number;
+  };
   /** How many tasks of an owner are in a state: the sum over all slots. */
   tally: { tenant: string; owner: string; state: number; slot: number; n: number };
   /** Who has the journal open. */

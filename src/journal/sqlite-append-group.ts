@@ -196,11 +196,9 @@ function prepareStatements(database: Database) {
       "insert into snapshot (task, position, body) values (?, ?, ?)",
     ),
     used: database.prepare<[Uint8Array, number], SeenRow>("select * from seen where key = ? and at > ?"),
-    // Only an expired row can be in the way.
+    // Only an expired row can be in the way. It goes: the new one is the youngest.
     use: database.prepare<[Uint8Array, string | null, number, Uint8Array | null, number]>(
-      `insert into seen (key, task, position, reply, at) values (?, ?, ?, ?, ?)
-       on conflict (key) do update
-       set task = excluded.task, position = excluded.position, reply = excluded.reply, at = excluded.at`,
+      "insert or replace into seen (key, task, position, reply, at) values (?, ?, ?, ?, ?)",
     ),
     count: database.prepare<[string, string, number, number, number]>(
       `insert into tally (tenant, owner, state, slot, n) values (?, ?, ?, ?, ?)
