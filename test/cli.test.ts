@@ -107,6 +107,24 @@ describe("card and send", () => {
     expect(lines.map((line) => Object.keys(JSON.parse(line))[0])).toEqual(["task", "artifactUpdate", "statusUpdate"]);
   });
 
+  test("send --data sends a data part, beside the text or alone", async () => {
+    const file = join(folder, "mirror.ts");
+    writeFileSync(
+      file,
+      `import { agent } from "nuncio";
+       export default agent({ name: "Mirror", description: "Says what came", reply: ({ text, data }) => JSON.stringify([text, data]) });`,
+    );
+    const mirror = await nuncioServe(file, "--port", "0", "--journal", "memory:");
+    try {
+      expect((await nuncio("send", mirror.url, "two", "--data", '{"n":2}')).stdout).toBe('["two",{"n":2}]\n');
+      expect((await nuncio("send", mirror.url, "", "--data", "[1]")).stdout).toBe('["",[1]]\n');
+      const wrong = await nuncio("send", mirror.url, "x", "--data", "{n}");
+      expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining("--data must be JSON")]);
+    } finally {
+      await mirror.stop("SIGTERM");
+    }
+  });
+
   test("a question says how to answer it, and the answer goes on", async () => {
     const trip = `${server.url}/agents/trip`;
     const { stdout } = await nuncio("send", trip, "A weekend");

@@ -1,4 +1,5 @@
 import { create } from "@bufbuild/protobuf";
+import type { Content } from "../a2a/content.js";
 import { endedBadly, isInterrupted } from "../a2a/task-state.js";
 import { type SendMessageResponse, SendMessageResponseSchema, TaskState } from "../a2a/types.js";
 import type { Peer, SendOptions } from "../client/peer.js";
@@ -7,12 +8,13 @@ import { callOptions, readArguments } from "./arguments.js";
 import { printEvents, writeEvents } from "./events.js";
 import { peerOf, timeoutOf } from "./peer.js";
 import { type Output, partsText, stateText } from "./terminal.js";
-import { usage } from "./usage.js";
+import { UsageError, usage } from "./usage.js";
 
 /** `nuncio send URL TEXT`: sends, waits, and prints the answer. */
 export async function send(args: readonly string[], output: Output): Promise<number> {
   const options = {
     ...callOptions,
+    data: { type: "string" },
     stream: { type: "boolean" },
     task: { type: "string" },
     context: { type: "string" },
@@ -21,6 +23,7 @@ export async function send(args: readonly string[], output: Output): Promise<num
   } as const;
   const { values, positionals } = readArguments(args, options, usage.send, 2);
   const [target = "", text = ""] = positionals;
+  const content = contentOf(text, values.data);
   await using peer = await peerOf(target, values);
   const how: SendOptions = {
     taskId: values.task,
@@ -30,7 +33,18 @@ export async function send(args: readonly string[], output: Output): Promise<num
     ...timeoutOf(values),
   };
   const printing = { output, json: values.json ?? false, target };
-  return values.stream ? streamed(peer, text, how, printing) : whole(peer, text, how, printing);
+  return values.stream ? streamed(peer, content, how, printing) : whole(peer, content, how, printing);
+}
+
+/** The text, and beside it what `--data` says; without a text (`""`) that alone. @throws UsageError. */
+function contentOf(text: string, data: string | undefined): Content {
+  if (data === undefined) return text;
+  try {
+    const part = { data: JSON.parse(data) as unknown };
+    return text === "" ? part : [text, part];
+  } catch {
+    throw new UsageError(`--data must be JSON, such as '{"n": 21}', not ${JSON.stringify(data)}`);
+  }
 }
 
 interface Printing {
@@ -39,9 +53,14 @@ interface Printing {
   readonly target: string;
 }
 
-async function whole(peer: Peer, text: string, how: SendOptions, { output, json, target }: Printing): Promise<number> {
+async function whole(
+  peer: Peer,
+  content: Content,
+  how: SendOptions,
+  { output, json, target }: Printing,
+): Promise<number> {
   const stop = output.spin(`waiting for ${peer.card.name}`);
-  const reply = await peer.send(text, how).finally(stop);
+  const reply = await peer.send(content, how).finally(stop);
   if (json) {
     output.json(SendMessageResponseSchema, create(SendMessageResponseSchema, { payload: payloadOf(reply) }));
     return 0;
@@ -53,11 +72,11 @@ async function whole(peer: Peer, text: string, how: SendOptions, { output, json,
 
 async function streamed(
   peer: Peer,
-  text: string,
+  content: Content,
   how: SendOptions,
   { output, json, target }: Printing,
 ): Promise<number> {
-  const events = peer.stream(text, how);
+  const events = peer.stream(content, how);
   const last = json
     ? await writeEvents(events, output)
     : await printEvents(events, output, `waiting for ${peer.card.name}`);

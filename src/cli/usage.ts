@@ -11,7 +11,7 @@ export const usage = {
   serve:
     "nuncio serve FILE [--port 8080] [--host 127.0.0.1] [--journal sqlite:nuncio.db | memory:] [--public-url URL] [--anonymous]",
   card: "nuncio card URL",
-  send: "nuncio send URL TEXT [--stream] [--task ID] [--context ID] [--skill ID] [--no-wait]",
+  send: "nuncio send URL TEXT [--data JSON] [--stream] [--task ID] [--context ID] [--skill ID] [--no-wait]",
   get: "nuncio task get URL ID [--history N]",
   list: "nuncio task list URL [--context ID] [--state WORKING] [--limit N]",
   cancel: "nuncio task cancel URL ID",
