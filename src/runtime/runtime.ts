@@ -17,7 +17,6 @@ export type FaultPoint =
   | "heartbeat"
   | "take-over"
   | "snapshot"
-  | "cancel.forward"
   | "drain";
 
 /** A timer that can be taken back. */

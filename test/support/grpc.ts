@@ -18,16 +18,13 @@ import {
   ErrorInfoSchema,
 } from "../../gen/google/rpc/error_details_pb.js";
 import { StatusSchema } from "../../gen/google/rpc/status_pb.js";
-import { anonymous } from "../../src/a2a/call.js";
 import type { Handler } from "../../src/a2a/handler.js";
 import { A2AService } from "../../src/a2a/types.js";
-import { v1 } from "../../src/a2a/v1.js";
 import type { BindingContext } from "../../src/bindings/binding.js";
 import { createGrpcBinding, type GrpcOptions } from "../../src/bindings/grpc/server.js";
 import { createHost } from "../../src/hosts/host.js";
-import { silentLogger } from "../../src/runtime/logger.js";
-import { systemRuntime } from "../../src/runtime/runtime.js";
-import { type FakeHandler, fakeHandler } from "./fake-handler.js";
+import { testContext } from "./binding-context.js";
+import type { FakeHandler } from "./fake-handler.js";
 
 export interface GrpcHost {
   readonly handler: FakeHandler;
@@ -46,23 +43,7 @@ export async function startGrpc(
   context: Partial<Omit<BindingContext, "handler">> & { handler?: Handler } = {},
   options: GrpcOptions = {},
 ): Promise<GrpcHost> {
-  const handler = fakeHandler();
-  const errors: object[] = [];
-  const logger = { ...silentLogger, error: (details: object) => void errors.push(details) };
-  const draining = new AbortController();
-  const shared: BindingContext = {
-    handler,
-    versions: [v1],
-    authenticate: async () => anonymous,
-    challenges: ['Bearer realm="test"'],
-    runtime: systemRuntime,
-    logger,
-    maxBodyBytes: 1024 * 1024,
-    maxDepth: 64,
-    heartbeatMs: 15_000,
-    draining: draining.signal,
-    ...context,
-  };
+  const { handler, errors, draining, shared } = testContext(context);
   const host = await createHost({
     path: "/a2a",
     rpc: createGrpcBinding(shared, options),
@@ -70,7 +51,7 @@ export async function startGrpc(
     agents: () => [],
     draining,
     runtime: shared.runtime,
-    logger,
+    logger: shared.logger,
     maxBodyBytes: shared.maxBodyBytes,
   });
   const { port } = await host.listen({ port: 0, host: "127.0.0.1" });

@@ -1,16 +1,14 @@
 import { connect as connectTcp, type Socket } from "node:net";
 import { create } from "@bufbuild/protobuf";
 import { HttpRuleSchema } from "../../gen/google/api/http_pb.js";
-import { anonymous } from "../../src/a2a/call.js";
 import type { ProtocolVersion } from "../../src/a2a/protocol-version.js";
 import { v1 } from "../../src/a2a/v1.js";
 import type { BindingContext } from "../../src/bindings/binding.js";
 import { createHttpJsonBinding } from "../../src/bindings/http-json/server.js";
 import { createJsonRpcBinding } from "../../src/bindings/jsonrpc/server.js";
 import { createHost, type Host, type HostOptions } from "../../src/hosts/host.js";
-import type { Logger } from "../../src/runtime/logger.js";
-import { systemRuntime } from "../../src/runtime/runtime.js";
-import { type FakeHandler, fakeHandler } from "./fake-handler.js";
+import { testContext } from "./binding-context.js";
+import type { FakeHandler } from "./fake-handler.js";
 
 export interface TestHost {
   readonly host: Host;
@@ -32,23 +30,7 @@ export async function startHost(
   context: Partial<BindingContext> = {},
   options: Partial<HostOptions> = {},
 ): Promise<TestHost> {
-  const handler = fakeHandler();
-  const errors: object[] = [];
-  const logger: Logger = { debug() {}, info() {}, warn() {}, error: (details) => void errors.push(details) };
-  const draining = new AbortController();
-  const shared: BindingContext = {
-    handler,
-    versions: [v1],
-    authenticate: async () => anonymous,
-    challenges: ['Bearer realm="test"'],
-    runtime: systemRuntime,
-    logger,
-    maxBodyBytes: 1024 * 1024,
-    maxDepth: 64,
-    heartbeatMs: 15_000,
-    draining: draining.signal,
-    ...context,
-  };
+  const { handler, errors, draining, shared } = testContext(context);
   const host = await createHost({
     path: "/a2a",
     jsonRpc: createJsonRpcBinding(shared),
@@ -58,7 +40,7 @@ export async function startHost(
     agents: () => [{ name: "echo", cardUrl: "http://echo.example/card" }],
     draining,
     runtime: shared.runtime,
-    logger,
+    logger: shared.logger,
     maxBodyBytes: shared.maxBodyBytes,
     ...options,
   });

@@ -1,5 +1,6 @@
 import { type Authenticators, type Handler, type Principal, serve } from "nuncio";
 import { type BindingName, connect } from "nuncio/client";
+import { silentLogger } from "../../src/runtime/logger.js";
 import type { Subject } from "../contract/handler.js";
 import { scripted } from "./scripted-agent.js";
 
@@ -25,6 +26,7 @@ export async function overTheWire(binding: BindingName): Promise<Subject> {
   const server = await serve(scripted, {
     port: 0,
     journal: "memory:",
+    logger: silentLogger, // the agent fails on purpose
     auth: byHeader,
     extendedCard: extended,
     cancelGraceMs: 200,
