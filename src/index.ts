@@ -22,6 +22,7 @@ export {
   type Task,
   TaskState,
 } from "./a2a/types.js";
+export { type MessageName, type ValidateOptions, validate } from "./a2a/validate.js";
 export {
   type Agent,
   type AgentDefinition,

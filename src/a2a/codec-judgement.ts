@@ -22,6 +22,8 @@ export interface JudgementOptions {
   /** Forgive what another implementation gets wrong (§5.7). */
   readonly forgiving: boolean;
   readonly rejectUnknown: boolean;
+  /** Allow only what a writer may write, not all that a reader takes. */
+  readonly exact: boolean;
 }
 
 /** One pass over a payload: where it is, and what it found wrong. */
@@ -29,11 +31,13 @@ export class Judgement {
   readonly violations: Violation[] = [];
   readonly forgiving: boolean;
   readonly rejectUnknown: boolean;
+  readonly exact: boolean;
   readonly #path: (string | number)[] = [];
 
   constructor(options: JudgementOptions) {
     this.forgiving = options.forgiving;
     this.rejectUnknown = options.rejectUnknown;
+    this.exact = options.exact;
   }
 
   /** Goes into a field, a key or an element. Each needs its `leave`. */
@@ -55,7 +59,7 @@ export class Judgement {
 
   /** Records a violation, once for the branch, where the nesting is deeper than anyone can keep. */
   isTooDeep(): boolean {
-    const limit = this.forgiving ? MAX_ANSWER_DEPTH : MAX_DEPTH;
+    const limit = this.forgiving || this.exact ? MAX_ANSWER_DEPTH : MAX_DEPTH;
     if (this.#path.length <= limit) return false;
     this.fail("DEPTH", `is nested more than ${limit} levels deep: flatten it`, "§13.4");
     return true;

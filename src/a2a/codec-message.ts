@@ -76,9 +76,12 @@ function readMessage(plan: Plan, json: UnknownObject, judgement: Judgement): Ope
           judgement.fail("DUPLICATE", `is given twice, also as ${field.protoName}: give it once`, "§5.5"),
         );
     } else if (value !== undefined && (value !== null || isNullMeant(field, json, judgement))) {
+      if (key !== field.jsonName && judgement.exact)
+        within(key, judgement, () => judgement.fail("NAME", `must be written ${field.jsonName}`, "§5.5"));
       readField(field, value, message, judgement);
     }
   }
+  if (judgement.exact) judgeMembers(plan, json, judgement);
   judgePresence(plan, message, judgement);
   return message;
 }
@@ -130,6 +133,17 @@ function judgePresence(plan: Plan, message: Open, judgement: Judgement): void {
   for (const { localName, choices } of plan.oneofs) {
     if ((message[localName] as Choice).case === undefined)
       judgement.fail("ONEOF", `must have one of ${choices}`, "§4.1.6");
+  }
+}
+
+/** What must be written even when it is empty. What must not be empty either is judged with the rest. */
+function judgeMembers(plan: Plan, json: UnknownObject, judgement: Judgement): void {
+  for (const field of plan.fields) {
+    if (!field.required || field.mustBeSet || (json[field.jsonName] ?? json[field.protoName] ?? null) !== null)
+      continue;
+    within(field.jsonName, judgement, () =>
+      judgement.fail("REQUIRED", "is required: it must be there, even when it is empty", "§5.7"),
+    );
   }
 }
 

@@ -3,7 +3,7 @@ import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
 import { judgeText, type Kind, within } from "./codec-judgement.js";
 import { enumKind, scalarKind } from "./codec-scalars.js";
 import { structFieldKind } from "./codec-wkt.js";
-import { holdsIds, isRequired, needsElement } from "./required.js";
+import { holdsIds, isRequired, mayBeEmpty, needsElement } from "./required.js";
 import { isObject, put, type UnknownObject } from "./unknown-json.js";
 
 /** One field, compiled: what reading, writing and judging need to know of it. */
@@ -14,6 +14,7 @@ export interface Field {
   readonly localName: string;
   readonly oneof: Oneof | undefined;
   readonly kind: Kind;
+  readonly required: boolean;
   /** REQUIRED, and not empty either. */
   readonly mustBeSet: boolean;
   /** Written even when it is empty. */
@@ -67,8 +68,11 @@ function compileField(field: DescField, oneof: Oneof | undefined, messageKind: M
     localName: field.localName,
     oneof,
     kind: fieldKind(field, messageKind),
+    required,
     mustBeSet:
-      required && (isText || field.fieldKind === "enum" || field.fieldKind === "message" || needsElement(field)),
+      required &&
+      !mayBeEmpty(field) &&
+      (isText || field.fieldKind === "enum" || field.fieldKind === "message" || needsElement(field)),
     alwaysWritten: required && field.fieldKind !== "message",
     hasPresence: field.fieldKind === "message" || field.presence === FeatureSet_FieldPresence.EXPLICIT,
   };

@@ -151,6 +151,7 @@ export function enumKind(desc: DescEnum): Kind<number> {
     read: (json, judgement) => {
       if (typeof json !== "string" && typeof json !== "number") return judgement.fail("TYPE", choices, "§5.5");
       const number = typeof json === "string" ? numbers.get(json) : json;
+      if (typeof json === "number" && judgement.exact) return judgement.fail("ENUM", choices, "§5.5");
       if (number !== undefined && names.has(number)) return number + 0;
       if (!judgement.forgiving) return judgement.fail("ENUM", choices, "§5.5");
       if (number === undefined) return 0;

@@ -23,6 +23,8 @@ export const timestampKind: Kind<Timestamp> = {
   read: (json, judgement) => {
     if (typeof json !== "string")
       return judgement.fail("TYPE", "must be a string like 2026-01-31T12:00:00.000Z", "§5.6.1");
+    if (judgement.exact && !json.endsWith("Z"))
+      return judgement.fail("TIMESTAMP", "must be written in UTC, like 2026-01-31T12:00:00.000Z", "§5.6.1");
     return (
       parseTimestamp(json) ??
       judgement.fail("TIMESTAMP", "must be a date and time with a zone, like 2026-01-31T12:00:00.000Z", "§5.6.1")

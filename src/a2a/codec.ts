@@ -12,6 +12,11 @@ export interface DecodeOptions {
   readonly from?: "caller" | "peer";
   /** Default `"ignore"` (§5.7). `"reject"`: each unknown field is a violation. */
   readonly unknownFields?: "ignore" | "reject";
+  /**
+   * Judges a caller's payload also by how it is written, where a reader takes more than a writer may write: JSON names only (§5.5), enums
+   * by name (§5.5), times in UTC (§5.6.1), every REQUIRED member there even when it is empty (§5.7). Default false.
+   */
+  readonly exact?: boolean;
 }
 
 /**
@@ -25,7 +30,8 @@ export function decodeJson<D extends DescMessage>(
   options: DecodeOptions = {},
 ): MessageShape<D> {
   const isPeer = options.from === "peer";
-  const judgement = new Judgement({ forgiving: isPeer, rejectUnknown: options.unknownFields === "reject" });
+  const rejectUnknown = options.unknownFields === "reject";
+  const judgement = new Judgement({ forgiving: isPeer, rejectUnknown, exact: options.exact === true });
   const message = messageKind(schema).read(json, judgement);
   const { violations } = judgement;
   if (violations.length === 0) return message as MessageShape<D>; // the kind of a schema reads its shape
@@ -44,7 +50,7 @@ export function encodeJson(schema: DescMessage, message: Message): JsonValue {
 
 /** Every rule of the contract that a message breaks, as `decodeJson` would have said of its JSON. For binary wires. */
 export function violationsOf(schema: DescMessage, message: Message): Violation[] {
-  const judgement = new Judgement({ forgiving: false, rejectUnknown: false });
+  const judgement = new Judgement({ forgiving: false, rejectUnknown: false, exact: false });
   messageKind(schema).check(message, judgement);
   return judgement.violations;
 }

@@ -14,6 +14,14 @@ export function needsElement(field: DescField): boolean {
   return isRequired(field) && field.fieldKind === "list" && field.message?.name === "Part";
 }
 
+/** The REQUIRED strings of which the specification itself shows an empty one: on the last page (§3.1.4), in §8.4.1's card. */
+const EMPTY_STRINGS: readonly string[] = ["ListTasksResponse.next_page_token", "AgentCard.description"];
+
+/** Whether a REQUIRED string may be empty. */
+export function mayBeEmpty(field: DescField): boolean {
+  return EMPTY_STRINGS.includes(`${field.parent.name}.${field.name}`);
+}
+
 /** Whether a field holds ids, which every database and every binding must keep exactly as they are. */
 export function holdsIds(field: DescField): boolean {
   return /(^|_)ids?$/.test(field.name);
