@@ -1,0 +1,157 @@
+import {
+  type DescField,
+  type DescMessage,
+  fromBinary,
+  fromJson,
+  type JsonObject,
+  type JsonValue,
+  type Message,
+  ScalarType,
+  toBinary,
+  toJson,
+} from "@bufbuild/protobuf";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { decodeJson, encodeJson, violationsOf } from "../../src/a2a/codec.js";
+import { A2AError, type Violation } from "../../src/a2a/errors.js";
+import { isRequired } from "../../src/a2a/required.js";
+import { contractMessages, createGenerator } from "./arbitrary.js";
+import { brokenJson } from "./broken.js";
+
+const canonical = createGenerator();
+const spelled = createGenerator({ spelling: "every" });
+const loose = createGenerator({ valid: false });
+
+/** `GENERATIVE_SEED=… GENERATIVE_RUNS=…` for other values than those of every day. */
+const given = {
+  seed: Number(process.env.GENERATIVE_SEED ?? 7),
+  numRuns: Number(process.env.GENERATIVE_RUNS ?? 60),
+};
+
+/** Bytes are compared, for they hold everything; maps and Structs keep the order in which they came. */
+function sameBytes(desc: DescMessage, one: Message, other: Message): void {
+  expect(Buffer.from(toBinary(desc, one)).toString("hex")).toBe(Buffer.from(toBinary(desc, other)).toString("hex"));
+}
+
+/** As a wire carries it. */
+const asText = (json: unknown): JsonValue => JSON.parse(JSON.stringify(json)) as JsonValue;
+
+function violationsOfJson(desc: DescMessage, json: JsonValue): readonly Violation[] {
+  try {
+    decodeJson(desc, json);
+    return [];
+  } catch (error) {
+    if (error instanceof A2AError && error.reason === "INVALID_PARAMS") return error.violations;
+    throw error;
+  }
+}
+
+describe.each(contractMessages.map((desc) => [desc.name, desc] as const))("%s", (_name, desc) => {
+  it("is read as protobuf-es reads it, in every spelling of ProtoJSON", () => {
+    fc.assert(
+      fc.property(spelled(desc), (json) => {
+        const ours = decodeJson(desc, json);
+        sameBytes(desc, ours, fromJson(desc, json, { ignoreUnknownFields: true }));
+        expect(violationsOf(desc, ours)).toEqual([]);
+      }),
+      given,
+    );
+  });
+
+  it("is written as protobuf-es writes it, but for milliseconds and REQUIRED members", () => {
+    fc.assert(
+      fc.property(canonical(desc), (json) => {
+        const message = fromJson(desc, json);
+        expect(JSON.stringify(encodeJson(desc, message))).toBe(
+          JSON.stringify(asWeWrite(desc, asText(toJson(desc, message)))),
+        );
+      }),
+      given,
+    );
+  });
+
+  it("comes back from JSON and from binary as it was", () => {
+    fc.assert(
+      fc.property(canonical(desc), (json) => {
+        const message = decodeJson(desc, json);
+        const written = asText(encodeJson(desc, message));
+        sameBytes(desc, decodeJson(desc, written), message);
+        expect(JSON.stringify(encodeJson(desc, decodeJson(desc, written)))).toBe(JSON.stringify(written));
+        const back = fromBinary(desc, toBinary(desc, message));
+        sameBytes(desc, back, message);
+        expect(JSON.stringify(encodeJson(desc, back))).toBe(JSON.stringify(written));
+      }),
+      given,
+    );
+  });
+
+  it("is judged alike from binary and from JSON, whatever it lacks", () => {
+    fc.assert(
+      fc.property(loose(desc), (json) => {
+        const message = fromBinary(desc, toBinary(desc, fromJson(desc, json)));
+        expect(inOrder(violationsOf(desc, message))).toEqual(
+          inOrder(violationsOfJson(desc, asText(encodeJson(desc, message)))),
+        );
+      }),
+      given,
+    );
+  });
+
+  it("is refused for its one fault, with its path and its rule", () => {
+    const broken = brokenJson(desc);
+    if (broken === undefined) return;
+    fc.assert(
+      fc.property(broken, ({ json, path, rule }) => {
+        const found = violationsOfJson(desc, json).map((one) => ({ path: one.path, rule: one.rule }));
+        const begins = path.endsWith("…") ? expect.stringContaining(path.slice(0, -1)) : path;
+        expect(found).toEqual([{ path: begins, rule }]);
+      }),
+      given,
+    );
+  });
+
+  it("gives nothing but a refusal, whatever comes", () => {
+    const anything = fc.anything({ withBigInt: true, withDate: true, withNullPrototype: true, withMap: true });
+    fc.assert(
+      fc.property(anything, fc.constantFrom("caller", "peer"), (value, from) => {
+        try {
+          decodeJson(desc, value, { from });
+        } catch (error) {
+          expect(error).toBeInstanceOf(A2AError);
+        }
+      }),
+      given,
+    );
+  });
+});
+
+function inOrder(violations: readonly Violation[]): string[] {
+  return violations.map(({ path, rule }) => `${path} ${rule}`).sort();
+}
+
+/** What protobuf-es writes, with our milliseconds and our always present REQUIRED members. */
+function asWeWrite(desc: DescMessage, written: JsonValue): JsonValue {
+  if (desc.typeName === "google.protobuf.Timestamp") return new Date(written as string).toISOString();
+  if (/\.(Struct|Value)$/.test(desc.typeName)) return written;
+  const members = written as JsonObject;
+  return Object.fromEntries(
+    desc.fields.flatMap((field) => {
+      const value = members[field.jsonName];
+      if (value !== undefined) return [[field.jsonName, memberAsWeWrite(field, value)]];
+      return isRequired(field) && field.fieldKind !== "message" ? [[field.jsonName, emptyOf(field)]] : [];
+    }),
+  );
+}
+
+function memberAsWeWrite({ message, fieldKind }: DescField, value: JsonValue): JsonValue {
+  if (message === undefined) return value;
+  if (fieldKind === "list") return (value as JsonValue[]).map((item) => asWeWrite(message, item));
+  if (fieldKind !== "map") return asWeWrite(message, value);
+  return Object.fromEntries(Object.entries(value as JsonObject).map(([key, item]) => [key, asWeWrite(message, item)]));
+}
+
+function emptyOf(field: DescField): JsonValue {
+  if (field.fieldKind === "list") return [];
+  if (field.fieldKind === "map") return {};
+  return field.scalar === ScalarType.STRING ? "" : field.scalar === ScalarType.BOOL ? false : 0;
+}
