@@ -1,7 +1,7 @@
 import { create, toBinary } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { Call } from "../a2a/call.js";
-import { invalidParams } from "../a2a/errors.js";
+import { invalidParams, type Violation } from "../a2a/errors.js";
 import { keepEmpty } from "../a2a/presence.js";
 import {
   type ListTasksRequest,
@@ -14,10 +14,10 @@ import {
 import { everyOwner, type Head } from "../journal/journal.js";
 import type { Core } from "./core.js";
 import {
-  assertHistoryLength,
   DEFAULT_HISTORY,
   DEFAULT_LIST_HISTORY,
   DEFAULT_PAGE_SIZE,
+  judgeHistoryLength,
   MAX_PAGE_BYTES,
   MAX_PAGE_SIZE,
 } from "./limits.js";
@@ -27,14 +27,19 @@ import { viewOf } from "./view.js";
 /** ListTasks (§3.1.4): the caller's tasks, newest status first. */
 export async function listTasks(core: Core, request: ListTasksRequest, call: Call): Promise<ListTasksResponse> {
   const scope = core.scopeOf(call);
-  const pageSize = pageSizeOf(request);
-  assertHistoryLength("historyLength", request.historyLength);
+  const { pageSize = DEFAULT_PAGE_SIZE } = request;
   const filter = {
     contextId: request.contextId === "" ? undefined : request.contextId,
     state: request.status === TaskState.UNSPECIFIED ? undefined : request.status,
     statusAfter: millisecondsOf(request.statusTimestampAfter),
   };
   const after = request.pageToken === "" ? undefined : parsePageToken(request.pageToken, filter);
+  const violations = [
+    ...judgePageSize(pageSize),
+    ...judgeHistoryLength("historyLength", request.historyLength),
+    ...(after === "foreign" ? [FOREIGN_TOKEN] : []),
+  ];
+  if (after === "foreign" || violations.length > 0) throw invalidParams(violations);
   const page = await core.journal.list(scope, { ...filter, limit: pageSize, after, count: true });
 
   const tasks: Task[] = [];
@@ -62,11 +67,16 @@ function listed(task: Task, { historyLength, includeArtifacts = false }: ListTas
   return view;
 }
 
-function pageSizeOf({ pageSize = DEFAULT_PAGE_SIZE }: ListTasksRequest): number {
-  if (pageSize >= 1 && pageSize <= MAX_PAGE_SIZE) return pageSize;
-  throw invalidParams([
-    { path: "pageSize", rule: "RANGE", description: `must be 1 to ${MAX_PAGE_SIZE}`, section: "§3.1.4" },
-  ]);
+const FOREIGN_TOKEN: Violation = {
+  path: "pageToken",
+  rule: "PAGE_TOKEN",
+  description: "is not a page token of this list; begin again without one, or keep the filters",
+  section: "§3.1.4",
+};
+
+function judgePageSize(pageSize: number): Violation[] {
+  if (pageSize >= 1 && pageSize <= MAX_PAGE_SIZE) return [];
+  return [{ path: "pageSize", rule: "RANGE", description: `must be 1 to ${MAX_PAGE_SIZE}`, section: "§3.1.4" }];
 }
 
 /** Rounded up, so that "at or after" is exact for status times, which are whole milliseconds. */

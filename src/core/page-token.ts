@@ -1,4 +1,3 @@
-import { invalidParams } from "../a2a/errors.js";
 import type { Head, ListQuery } from "../journal/journal.js";
 
 type Filter = Pick<ListQuery, "contextId" | "state" | "statusAfter">;
@@ -8,24 +7,15 @@ export function writePageToken({ statusAt, taskId }: Head, filter: Filter): stri
   return Buffer.from(JSON.stringify([statusAt, taskId, stamp(filter)])).toString("base64url");
 }
 
-/** @throws A2AError INVALID_PARAMS for what isn't a token of this list. */
-export function parsePageToken(token: string, filter: Filter): { statusAt: number; taskId: string } {
+/** Where a page begins; `"foreign"` for what isn't a token of this list. */
+export function parsePageToken(token: string, filter: Filter): { statusAt: number; taskId: string } | "foreign" {
   const [statusAt, taskId, bound] = parts(token);
-  if (
+  const isOurs =
     typeof statusAt === "number" &&
     Number.isSafeInteger(statusAt) &&
     typeof taskId === "string" &&
-    bound === stamp(filter)
-  )
-    return { statusAt, taskId };
-  throw invalidParams([
-    {
-      path: "pageToken",
-      rule: "PAGE_TOKEN",
-      description: "is not a page token of this list; begin again without one, or keep the filters",
-      section: "§3.1.4",
-    },
-  ]);
+    bound === stamp(filter);
+  return isOurs ? { statusAt, taskId } : "foreign";
 }
 
 function parts(token: string): readonly unknown[] {
