@@ -20,14 +20,20 @@ const UNREADABLE = "parse binary: ";
 /** What Connect says of a message that is larger than `readMaxBytes`. */
 const TOO_LARGE = "larger than configured readMaxBytes";
 /** Of a Connect call without a stream, where an error may be one to mend. */
-const MENDED_STATUSES: ReadonlySet<number> = new Set([Code.Internal, Code.ResourceExhausted].map(codeToHttpStatus));
+const MENDED_STATUSES: ReadonlySet<number> = new Set(
+  [Code.Internal, Code.ResourceExhausted, Code.InvalidArgument].map(codeToHttpStatus),
+);
 
 type Body = AsyncIterable<Uint8Array>;
 
+/** How Connect begins what it says of a body that is no JSON: it names the type that our codec reads from. */
+const NO_JSON = "cannot decode message google.protobuf.Value from JSON";
+
 /**
- * Mends three things of Connect's. It encodes more of a gRPC status message than gRPC asks for, and grpc-js decodes less than that: its
- * users would read `%3A` for each colon. It calls a request that is no protobuf an internal error, which others may take for ours. And
- * of one that is too large it doesn't say which of the exhausted resources that is. Where it says so is another place on each wire.
+ * Mends four things of Connect's. It encodes more of a gRPC status message than gRPC asks for, and grpc-js decodes less than that: its
+ * users would read `%3A` for each colon. It calls a request that is no protobuf an internal error, which others may take for ours. Of
+ * one that is too large it doesn't say which of the exhausted resources that is. And of what is no JSON it says things that nobody but
+ * us understands. Where it says so is another place on each wire.
  */
 export async function mended(response: UniversalServerResponse): Promise<UniversalServerResponse> {
   const { body, trailer, status, header } = response;
@@ -48,6 +54,9 @@ function betterError(error: ConnectError | undefined): ConnectError | undefined 
   if (code === Code.ResourceExhausted && rawMessage.includes(TOO_LARGE)) {
     return toConnectError(new A2AError("REQUEST_TOO_LARGE"), []);
   }
+  if (code === Code.InvalidArgument && rawMessage.startsWith(NO_JSON)) {
+    return toConnectError(new A2AError("PARSE_ERROR"), []);
+  }
   return undefined;
 }
 
@@ -55,16 +64,14 @@ function betterError(error: ConnectError | undefined): ConnectError | undefined 
 async function* thenTrailer(body: Body, trailer: Headers): AsyncGenerator<Uint8Array> {
   yield* body;
   mendTrailer(trailer);
+}
+
+function mendTrailer(trailer: Headers): void {
+  const better = betterError(findTrailerError(trailer));
+  if (better !== undefined) setTrailerStatus(trailer, better);
   const encoded = trailer.get(MESSAGE);
   if (encoded === null) return;
   trailer.set(MESSAGE, decodeURIComponent(encoded).replace(/[^ -~]+|%/gu, encodeURIComponent));
-}
-
-/** Whether there was anything to mend. */
-function mendTrailer(trailer: Headers): boolean {
-  const better = betterError(findTrailerError(trailer));
-  if (better !== undefined) setTrailerStatus(trailer, better);
-  return better !== undefined;
 }
 
 /** Connect without a stream: a status, and a small JSON, which is read here whole. */
@@ -106,9 +113,10 @@ function mendedEnd(envelope: Buffer, flags: number): Uint8Array {
   return Buffer.concat([head, told]);
 }
 
-function mendedTrailer(content: Uint8Array): Uint8Array | undefined {
+function mendedTrailer(content: Uint8Array): Uint8Array {
   const trailer = trailerParse(content);
-  return mendTrailer(trailer) ? trailerSerialize(trailer) : undefined;
+  mendTrailer(trailer);
+  return trailerSerialize(trailer);
 }
 
 function mendedEndStream(content: Uint8Array): Uint8Array | undefined {
