@@ -91,7 +91,10 @@ export function createHttpJsonBinding(context: BindingContext): WireBinding {
     return { status: 200, headers: streamHeaders, body: eventFrames(stream, writer, context, signal) };
   }
 
-  const refuse = (error: A2AError, headers: RequestHeaders) => refusal(error, headers, context.challenges);
+  function refuse(error: A2AError, headers: RequestHeaders): WireResponse {
+    const refused = refusal(error, headers, context.challenges);
+    return { ...refused, headers: { ...PRIVATE, ...refused.headers } };
+  }
 
   return {
     handle: (request) =>
