@@ -95,10 +95,15 @@ function writeBase64(bytes: Uint8Array): string {
   return NodeBuffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
 }
 
+/** A number, or the text of one, with or without an exponent: ProtoJSON has both for every numeric type. Anything else as it is. */
+function numberIn(json: unknown): unknown {
+  return typeof json === "string" && /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(json) ? Number(json) : json;
+}
+
 function intKind(min: number, max: number): Kind<number> {
   return {
     read: (json, judgement) => {
-      const number = typeof json === "string" && /^-?\d+(\.0+)?$/.test(json) ? Number(json) : json;
+      const number = numberIn(json);
       if (typeof number !== "number" || !Number.isFinite(number)) return judgement.fail("TYPE", "must be an integer");
       if (!Number.isInteger(number)) return judgement.fail("RANGE", "must be an integer");
       if (number < min || number > max) return judgement.fail("RANGE", `must be between ${min} and ${max}`);
@@ -113,9 +118,10 @@ function intKind(min: number, max: number): Kind<number> {
 function longKind(min: bigint, max: bigint, asString: boolean): Kind<bigint | string> {
   return {
     read: (json, judgement) => {
-      const isDecimal = Number.isSafeInteger(json) || (typeof json === "string" && /^-?\d{1,20}$/.test(json));
-      if (!isDecimal) return judgement.fail("TYPE", "must be an integer, written as a string if it is large");
-      const long = BigInt(json as number | string);
+      const digits = typeof json === "string" && /^-?\d{1,20}$/.test(json) ? json : numberIn(json);
+      if (typeof digits !== "string" && !Number.isSafeInteger(digits))
+        return judgement.fail("TYPE", "must be an integer, written as a string if it is large");
+      const long = BigInt(digits as number | string);
       if (long < min || long > max) return judgement.fail("RANGE", `must be between ${min} and ${max}`);
       return asString ? String(long) : long;
     },
@@ -129,7 +135,7 @@ function floatKind(max: number): Kind<number> {
   return {
     read: (json, judgement) => {
       if (json === "NaN" || json === "Infinity" || json === "-Infinity") return Number(json);
-      const number = typeof json === "string" && /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(json) ? Number(json) : json;
+      const number = numberIn(json);
       if (typeof number !== "number" || Number.isNaN(number)) return judgement.fail("TYPE", "must be a number");
       return Math.abs(number) > max ? judgement.fail("RANGE", "is too large") : number;
     },

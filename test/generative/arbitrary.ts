@@ -158,7 +158,13 @@ export function createGenerator(options: GeneratorOptions = {}): (desc: DescMess
       case ScalarType.BOOL:
         return fc.boolean();
       case ScalarType.INT32:
-        return spelled<JsonValue>(int32, int32.map(String));
+        return spelled<JsonValue>(
+          int32,
+          fc.oneof(
+            int32.map(String),
+            int32.map((value) => value.toExponential()),
+          ),
+        );
       case ScalarType.BYTES:
         return spelled(
           bytes.map((value) => value.toString("base64")),
