@@ -13,7 +13,7 @@ export const callOptions = {
 
 /**
  * Reads a command's arguments.
- * @param positionals how many there must be.
+ * @param positionals how many there must be, at least; and at most, if that is more.
  * @throws UsageError with how the command is written.
  */
 export function readArguments<const O extends Options>(
@@ -21,9 +21,11 @@ export function readArguments<const O extends Options>(
   options: O,
   usage: string,
   positionals: number,
+  atMost: number = positionals,
 ): Arguments<O> {
   const read = parse(args, options, usage);
-  if (read.positionals.length !== positionals) throw new UsageError(`Usage: ${usage}`);
+  const { length } = read.positionals;
+  if (length < positionals || length > atMost) throw new UsageError(`Usage: ${usage}`);
   return read;
 }
 

@@ -16,6 +16,7 @@ export const usage = {
   list: "nuncio task list URL [--context ID] [--state WORKING] [--limit N]",
   cancel: "nuncio task cancel URL ID",
   watch: "nuncio task watch URL ID [--after POSITION]",
+  validate: "nuncio validate [FILE] [--type NAME] [--json]",
 } as const;
 
 /** What `nuncio help` says: all commands, and the exit codes. */
