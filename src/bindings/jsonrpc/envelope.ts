@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { A2AError, errorDetails, errorRow } from "../../a2a/errors.js";
+import { A2AError, errorDetails, errorRow, invalidParams } from "../../a2a/errors.js";
 import { isObject } from "../../a2a/unknown-json.js";
 
 /** `null` where none could be read (JSON-RPC 2.0 §5). */
@@ -31,7 +31,7 @@ export function readRequest(payload: unknown): RpcRequest {
   if (!isRequestId(id)) throw invalid("the id must be a string or a number that JSON carries exactly");
   if (typeof method !== "string" || method === "") throw invalid("the method must be a name");
   if (params !== undefined && params !== null && !isObject(params))
-    throw new A2AError("INVALID_PARAMS", "Invalid parameters: params must be an object");
+    throw invalidParams([{ path: "", rule: "TYPE", description: "must be a JSON object", section: "§9.3" }]);
   return { id, method, params: (params ?? {}) as JsonObject };
 }
 
