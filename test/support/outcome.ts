@@ -5,7 +5,7 @@ import { type Envelope, envelopesIn, methodNamed, type Operation, type Received,
 
 /** A refusal, in words that all wires share. */
 export interface Refusal {
-  /** The wire's own code: a number, or Connect's name. */
+  /** The wire's own code: a number, or its name (HTTP+JSON, Connect). */
   readonly code: number | string;
   readonly message: string;
   /** Of the `ErrorInfo`; of an error without one (§9.5's standard errors) `undefined`. */
@@ -79,9 +79,9 @@ function readJsonRpc(text: string): Read {
 }
 
 function readRest(text: string): Read {
-  const answer = JSON.parse(text) as { error?: { code: number; message: string; details?: unknown } };
+  const answer = JSON.parse(text) as { error?: { status: string; message: string; details?: unknown } };
   if (answer.error === undefined) return { result: answer as JsonValue };
-  return { error: refusal(answer.error.code, answer.error.message, answer.error.details) };
+  return { error: refusal(answer.error.status, answer.error.message, answer.error.details) };
 }
 
 function readConnect(given: JsonValue): Refusal {
