@@ -1,5 +1,6 @@
 import { around } from "./a2a/around.js";
 import type { Call } from "./a2a/call.js";
+import { conforming } from "./a2a/conforming.js";
 import { A2AError } from "./a2a/errors.js";
 import type { Handler } from "./a2a/handler.js";
 import { withPositions } from "./a2a/position.js";
@@ -62,7 +63,7 @@ export function handlerOf(agents: readonly ServedAgent[], core: SharedCore): Han
 
 function agentHandler(served: ServedAgent, { ownerOf, card, ...core }: SharedCore): Handler {
   const { agent, name, tenant } = served;
-  if (agent.definition.handler !== undefined) return implementedHandler(agent.definition.handler);
+  if (agent.definition.handler !== undefined) return conforming(implementedHandler(agent.definition.handler));
   const handler = createHandler({
     ...core,
     scopeOf: (call) => scopeOf(tenant, call, ownerOf),

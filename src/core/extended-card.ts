@@ -1,5 +1,6 @@
-import { fromJson, toJson } from "@bufbuild/protobuf";
+import { toJson } from "@bufbuild/protobuf";
 import { anonymous, type Call } from "../a2a/call.js";
+import { decodeJson } from "../a2a/codec.js";
 import { A2AError } from "../a2a/errors.js";
 import { type AgentCard, AgentCardSchema } from "../a2a/types.js";
 import type { Core } from "./core.js";
@@ -15,7 +16,7 @@ export async function getExtendedAgentCard({ extendedCard, responder }: Core, ca
     throw new A2AError("UNAUTHENTICATED", "The extended card is for callers who have authenticated");
   const written = await extendedCard.card(principal, toJson(AgentCardSchema, card));
   try {
-    return fromJson(AgentCardSchema, written);
+    return decodeJson(AgentCardSchema, written);
   } catch (cause) {
     throw new A2AError("INTERNAL", undefined, { cause });
   }
