@@ -6,6 +6,8 @@ import type { RequestHeaders } from "./binding.js";
 /** Service parameters as HTTP headers and as metadata (§3.2.6), in lower case. */
 export const VERSION_HEADER = "a2a-version";
 const EXTENSIONS_HEADER = "a2a-extensions";
+/** As 0.3 spelled it; its clients and theirs still do. */
+const OLD_EXTENSIONS_HEADER = "x-a2a-extensions";
 const RESUME_HEADER = "last-event-id";
 
 /** The service parameters of a request (§3.2.6), read. */
@@ -21,7 +23,9 @@ export interface ServiceParameters {
 /** Reads what goes beside the request: `A2A-*`, and `Last-Event-ID`. A header that came several times counts as one list. */
 export function readServiceParameters(headers: RequestHeaders): ServiceParameters {
   return {
-    extensions: [...new Set(listOf(headers.get(EXTENSIONS_HEADER)))],
+    extensions: [
+      ...new Set([...listOf(headers.get(EXTENSIONS_HEADER)), ...listOf(headers.get(OLD_EXTENSIONS_HEADER))]),
+    ],
     after: headers.get(RESUME_HEADER) || undefined,
     // Walking the headers sorts them, and hardly anybody asks.
     get all() {
