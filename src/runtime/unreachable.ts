@@ -9,7 +9,10 @@ const selfSigned = "its certificate is self-signed";
 const unknownIssuer = "nobody known has signed its certificate";
 const noTls = "it doesn't speak TLS; try http instead of https";
 
-/** By the `code` of Node's errors; `fetch` has none for a port that it never goes to. */
+/** What Node says of a request that the peer has refused without looking at it (RFC 9113 §8.7). */
+const REFUSED_STREAM = "Stream closed with error code NGHTTP2_REFUSED_STREAM";
+
+/** By the `code` of Node's errors, or what they say where that is more. */
 const NETWORK_ERRORS: Readonly<Record<string, NetworkError>> = {
   ECONNREFUSED: { said: "connection refused" },
   ENOTFOUND: { said: "no such host" },
@@ -31,6 +34,7 @@ const NETWORK_ERRORS: Readonly<Record<string, NetworkError>> = {
   ERR_SSL_PACKET_LENGTH_TOO_LONG: { said: noTls },
   ERR_INVALID_URL: { said: "that is no URL" },
   "bad port": { said: "bad port: no client goes there" },
+  [REFUSED_STREAM]: { said: "it takes no more requests over this connection" },
 };
 /** How deep causes are looked through: `fetch` and Connect wrap what the socket said. */
 const MAX_CAUSES = 8;
@@ -47,13 +51,23 @@ export function neverConnected(error: unknown): boolean {
   return found !== undefined && found.mayBeSent !== true;
 }
 
+/** Whether an error says that the peer refused a request without looking at it. */
+export function refusedStream(error: unknown): boolean {
+  return networkErrorIn(error) === NETWORK_ERRORS[REFUSED_STREAM];
+}
+
 function networkErrorIn(error: unknown): NetworkError | undefined {
   for (let at: unknown = error, depth = 0; typeof at === "object" && at !== null && depth < MAX_CAUSES; depth++) {
-    const code = "code" in at ? at.code : "message" in at ? at.message : undefined;
-    if (typeof code === "string" && Object.hasOwn(NETWORK_ERRORS, code)) return NETWORK_ERRORS[code];
+    const known = [textIn(at, "code"), textIn(at, "message")].find((text) => Object.hasOwn(NETWORK_ERRORS, text));
+    if (known !== undefined) return NETWORK_ERRORS[known];
     at = "cause" in at ? at.cause : undefined;
   }
   return undefined;
+}
+
+function textIn(error: object, member: "code" | "message"): string {
+  const value = (error as Record<string, unknown>)[member];
+  return typeof value === "string" ? value : "";
 }
 
 function hostAndPort(url: string): string {

@@ -4,7 +4,7 @@ import {
   createConnectTransport,
   createGrpcTransport,
   createGrpcWebTransport,
-  Http2SessionManager,
+  type Http2SessionManager,
 } from "@connectrpc/connect-node";
 import type { Call } from "../../a2a/call.js";
 import type { Handler } from "../../a2a/handler.js";
@@ -15,11 +15,10 @@ import { createWireHandler, DEFAULT_MAX_ANSWER_BYTES } from "../client.js";
 import { linkedController } from "../linked-controller.js";
 import { writeServiceParameters } from "../service-parameters.js";
 import { fromConnectError } from "./errors.js";
+import { createSessions, onceMore, type Ping } from "./sessions.js";
 
 /** Often enough to notice that a peer is gone, seldom enough for servers that count pings. */
-const PING_INTERVAL_MS = 300_000;
-/** Node's 10 count what waits to be sent as well: a larger request that is refused before it has left would refuse its own answer. */
-const SESSION_MEMORY_MB = 256;
+const PING: Ping = { intervalMs: 300_000, timeoutMs: 15_000 };
 
 /** Whom to call, and in which of the three protocols. */
 export interface GrpcClientOptions {
@@ -30,6 +29,8 @@ export interface GrpcClientOptions {
   headers?: ((call: Call) => Record<string, string> | Promise<Record<string, string>>) | undefined;
   /** Largest message that is read, in bytes. Default 64 MiB. */
   readonly maxMessageBytes?: number | undefined;
+  /** Over gRPC. Default: after five minutes of silence, and 15 seconds for the answer. */
+  readonly ping?: Ping | undefined;
 }
 
 /** A Handler that speaks gRPC, gRPC-Web or Connect, and its connection. */
@@ -43,10 +44,7 @@ export interface GrpcClient {
 /** The client half of the gRPC binding (§10). Connects at the first call, and again when the connection is lost. */
 export function createGrpcClient(options: GrpcClientOptions): GrpcClient {
   const baseUrl = baseUrlOf(options.url);
-  const sessions =
-    options.protocol === "grpc"
-      ? new Http2SessionManager(baseUrl, { pingIntervalMs: PING_INTERVAL_MS }, { maxSessionMemory: SESSION_MEMORY_MB })
-      : undefined;
+  const sessions = options.protocol === "grpc" ? createSessions(baseUrl, options.ping ?? PING) : undefined;
   const invoke = invokerOf(transportOf(options, baseUrl, sessions));
   const headersOf = async (call: Call) => ({
     ...writeServiceParameters(call, v1.id),
@@ -58,7 +56,8 @@ export function createGrpcClient(options: GrpcClientOptions): GrpcClient {
       call.signal?.throwIfAborted();
       try {
         const headers = await headersOf(call);
-        return await (invoke(key, addressed(request, call), { signal: call.signal, headers }) as Promise<Message>);
+        const sent = addressed(request, call);
+        return await onceMore(() => invoke(key, sent, { signal: call.signal, headers }) as Promise<Message>);
       } catch (thrown) {
         throw failureOf(thrown, call, baseUrl);
       }
@@ -69,7 +68,13 @@ export function createGrpcClient(options: GrpcClientOptions): GrpcClient {
       const { controller, unlink } = linkedController(call.signal, released);
       try {
         const headers = await headersOf(call);
-        yield* invoke(key, addressed(request, call), { signal: controller.signal, headers }) as AsyncIterable<Message>;
+        const sent = addressed(request, call);
+        const [first, rest] = await onceMore(async () => {
+          const answer = invoke(key, sent, { signal: controller.signal, headers }) as AsyncIterable<Message>;
+          const events = answer[Symbol.asyncIterator]();
+          return [await events.next(), events] as const;
+        });
+        for (let step = first; step.done !== true; step = await rest.next()) yield step.value;
       } catch (thrown) {
         throw failureOf(thrown, call, baseUrl);
       } finally {
@@ -125,8 +130,8 @@ function transportOf(
   }
 }
 
-/** @throws TypeError for what is neither `host:port` nor a URL. */
-function baseUrlOf(url: string): string {
+/** The URL that an interface's address means. @throws TypeError for what is neither `host:port` nor a URL. */
+export function baseUrlOf(url: string): string {
   if (/^https?:\/\//i.test(url)) return url;
   const { hostname } = new URL(`https://${url}`);
   const isLoopback = hostname === "localhost" || hostname === "[::1]" || hostname.startsWith("127.");
