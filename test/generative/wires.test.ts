@@ -64,6 +64,7 @@ function special(field: DescField): Arbitrary<JsonValue | undefined> | undefined
     case "id":
     case "task_id":
     case "context_id":
+    case "page_token":
       return fc.oneof({ weight: 2, arbitrary: someId }, fc.constant(field.parent.name === "Message" ? "" : OPEN));
     case "page_size":
     case "history_length":
