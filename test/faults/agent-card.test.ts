@@ -2,8 +2,8 @@ import { agent, serve } from "nuncio";
 import { connect } from "nuncio/client";
 import { describe, expect, test } from "vitest";
 import { http, startRawServer } from "../support/raw-server.js";
+import { served } from "../support/served.js";
 import { BINDINGS, quiet, says } from "../support/small-agents.js";
-import { served } from "./served.js";
 
 const WELL_KNOWN = "/.well-known/agent-card.json";
 const small = agent({ name: "Small", description: "Says x", reply: () => "x" });

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { answerOf, ask, saying, tell, verdictOf } from "../support/asking.js";
 import { exchange, type Headers, requestOf, WIRES } from "../support/exchange.js";
 import { jsonTextsOf } from "../support/outcome.js";
-import { served } from "./served.js";
+import { served } from "../support/served.js";
 
 const on = served();
 

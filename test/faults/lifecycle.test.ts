@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { answerOf, ask, saying, tell, verdictOf } from "../support/asking.js";
 import { JSON_WIRES, type Operation, requestOf, WIRES } from "../support/exchange.js";
 import { gate } from "../support/scripted-agent.js";
-import { served } from "./served.js";
+import { served } from "../support/served.js";
 
 const on = served();
 

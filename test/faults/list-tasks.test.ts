@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { answerOf, ask, saying, verdictOf } from "../support/asking.js";
 import { JSON_WIRES, WIRES } from "../support/exchange.js";
 import { gate } from "../support/scripted-agent.js";
-import { served } from "./served.js";
+import { served } from "../support/served.js";
 
 const on = served();
 

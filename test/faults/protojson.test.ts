@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { answerOf, ask, saying, tell, verdictOf } from "../support/asking.js";
 import { binaryOf, exchange, JSON_WIRES, requestOf, rpcRequest, WIRES } from "../support/exchange.js";
 import { http, startRawServer } from "../support/raw-server.js";
-import { served } from "./served.js";
+import { served } from "../support/served.js";
 
 const on = served();
 

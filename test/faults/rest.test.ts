@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { answerOf, ask, saying, verdictOf } from "../support/asking.js";
 import { exchange, requestOf } from "../support/exchange.js";
 import { outcomeOf } from "../support/outcome.js";
-import { served } from "./served.js";
+import { served } from "../support/served.js";
 
 const on = served({ limits: { bodyBytes: 1024 * 1024 } });
 const version = { "a2a-version": "1.0" };

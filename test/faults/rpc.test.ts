@@ -9,8 +9,8 @@ import { errorTable } from "../../src/a2a/errors.js";
 import { createGrpcClient } from "../../src/bindings/grpc/client.js";
 import { answerOf, ask, saying, tell, verdictOf } from "../support/asking.js";
 import { enveloped, requestOf, rpcRequest, WIRES } from "../support/exchange.js";
+import { served } from "../support/served.js";
 import { BINDINGS, quiet } from "../support/small-agents.js";
-import { served } from "./served.js";
 
 const on = served({ limits: { bodyBytes: 4 * 1024 * 1024 } });
 

@@ -11,8 +11,8 @@ import { answerOf, ask, saying, verdictOf } from "../support/asking.js";
 import { exchange, requestOf, WIRES } from "../support/exchange.js";
 import { startRawServer, streamHead } from "../support/raw-server.js";
 import { scripted } from "../support/scripted-agent.js";
+import { served } from "../support/served.js";
 import { BINDINGS, quiet } from "../support/small-agents.js";
-import { served } from "./served.js";
 
 const on = served();
 

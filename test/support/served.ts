@@ -1,8 +1,8 @@
 import { type Server, serve } from "nuncio";
 import { afterAll, beforeAll } from "vitest";
 import type { ServeOptions } from "../../src/serve-options.js";
-import { scripted } from "../support/scripted-agent.js";
-import { quiet } from "../support/small-agents.js";
+import { scripted } from "./scripted-agent.js";
+import { quiet } from "./small-agents.js";
 
 /** The scripted agent on a port, for the tests of a file; everybody is anonymous unless `options` say otherwise. */
 export function served(options: ServeOptions = {}, agent: Parameters<typeof serve>[0] = scripted) {
