@@ -40,6 +40,9 @@ export interface Host {
   close(): Promise<void>;
 }
 
+/** A year of HTTPS only, once a caller has come by it (§13.4, RFC 6797). */
+const TLS_ONLY = "max-age=31536000";
+
 /** Builds the server: one Fastify instance behind both HTTP versions. */
 export async function createHost(options: HostOptions): Promise<Host> {
   setMaxListeners(0, options.draining.signal); // each open stream is one
@@ -65,6 +68,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
   const port = createOnePort({
     ...options,
     onRequest(request, response) {
+      if (options.tls !== undefined && !isLocal(request)) response.setHeader("strict-transport-security", TLS_ONLY);
       const { path } = splitTarget(request.url ?? "/");
       if (options.rpc?.owns(path) === true) options.rpc.handle(request, response);
       else app.routing(...asHttp1(request, response));
@@ -85,6 +89,11 @@ export async function createHost(options: HostOptions): Promise<Host> {
 
 function refuse(error: A2AError, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   return send(reply, refusal(error, readHeaders(request.raw)));
+}
+
+/** Whoever develops on `localhost` has other servers there, which may speak no TLS. */
+function isLocal({ headers, authority }: AnyRequest & { readonly authority?: string }): boolean {
+  return /^localhost(:|$)/i.test(authority ?? headers.host ?? "");
 }
 
 /** Fastify serves HTTP/2's compatible objects as they are; only its types know one version at a time. */
