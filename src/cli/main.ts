@@ -13,6 +13,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   card: async () => (await import("./card.js")).card,
   send: async () => (await import("./send.js")).send,
   task: async () => (await import("./task.js")).task,
+  check: async () => (await import("./check.js")).checkCommand,
   validate: async () => (await import("./validate.js")).validateCommand,
 };
 

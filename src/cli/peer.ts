@@ -26,14 +26,16 @@ export function timeoutOf({ timeout }: CallArguments): { timeoutMs?: number } {
   return seconds === undefined ? {} : { timeoutMs: seconds * 1_000 };
 }
 
-function bindingOf(name: string): BindingName {
+/** A binding by its name. @throws UsageError. */
+export function bindingOf(name: string): BindingName {
   const binding = bindingNames.find((one) => one === name);
   if (binding === undefined)
     throw new UsageError(`--binding must be one of ${bindingNames.join(", ")}, not ${JSON.stringify(name)}`);
   return binding;
 }
 
-function headerOf(text: string): [string, string] {
+/** `--header "name: value"`. @throws UsageError. */
+export function headerOf(text: string): [string, string] {
   const colon = text.indexOf(":");
   const [name, value] = [text.slice(0, Math.max(colon, 0)).trim(), text.slice(colon + 1).trim()];
   if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name) || /[\r\n]/.test(value))

@@ -16,6 +16,7 @@ export const usage = {
   list: "nuncio task list URL [--context ID] [--state WORKING] [--limit N]",
   cancel: "nuncio task cancel URL ID",
   watch: "nuncio task watch URL ID [--after POSITION]",
+  check: "nuncio check URL [--binding NAME]… [--text TEXT] [--junit FILE] [--strict]",
   validate: "nuncio validate [FILE] [--type NAME] [--json]",
 } as const;
 
@@ -28,5 +29,5 @@ ${Object.values(usage)
   nuncio help, nuncio --version
 
 Every call takes --binding jsonrpc|http-json|grpc|grpc-web|connect, --header "name: value" (repeatable), --timeout SECONDS and --json.
-Exit codes: 0 done; 1 the task ended FAILED, REJECTED or CANCELED; 2 written wrongly; 3 the call failed and the agent didn't act;
+Exit codes: 0 done; 1 the task ended FAILED, REJECTED or CANCELED, or what was checked or validated breaks the contract; 2 written wrongly; 3 the call failed and the agent didn't act;
 4 the call failed and it isn't known whether the agent acted.`;

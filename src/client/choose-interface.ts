@@ -15,6 +15,11 @@ const NAMES: Readonly<Record<string, BindingName>> = {
   [GRPC_WEB_BINDING]: "grpc-web",
 };
 
+/** The binding of an interface, if it is one that we speak. */
+export function spokenBinding({ protocolBinding }: AgentInterface): BindingName | undefined {
+  return NAMES[protocolBinding] ?? NAMES[protocolBinding.toUpperCase()];
+}
+
 /** An interface of a card that we speak. */
 export interface Chosen {
   readonly binding: BindingName;
@@ -28,7 +33,7 @@ export interface Chosen {
  */
 export function chooseInterface(card: AgentCard, bindings?: readonly BindingName[]): Chosen {
   const spoken = card.supportedInterfaces.flatMap((one): Chosen[] => {
-    const binding = NAMES[one.protocolBinding] ?? NAMES[one.protocolBinding.toUpperCase()];
+    const binding = spokenBinding(one);
     return binding !== undefined && /^1\.0(\.|$)/.test(one.protocolVersion) ? [{ binding, interface: one }] : [];
   });
   const wanted =

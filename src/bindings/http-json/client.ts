@@ -97,7 +97,10 @@ export function createHttpJsonClient(options: WireClientOptions): Handler {
 }
 
 /** What goes into the path, the query and the body. @throws A2AError INVALID_PARAMS for what a path or a query can't carry. */
-function requestOf(route: Route, json: JsonObject): { readonly target: string; readonly body: string | undefined } {
+export function requestOf(
+  route: Route,
+  json: JsonObject,
+): { readonly target: string; readonly body: string | undefined } {
   const rest = { ...json };
   const path = pathOf(route, (name) => {
     const key = route.operation.input.fields.find((field) => field.name === name)?.jsonName ?? name;
@@ -119,7 +122,7 @@ function requestOf(route: Route, json: JsonObject): { readonly target: string; r
 }
 
 /** An interface's URL may end with a slash, and may have a query of its own. */
-function join(base: string, target: string): string {
+export function join(base: string, target: string): string {
   const [path = "", query] = base.split("?", 2);
   const joined = `${path.replace(/\/+$/, "")}${target}`;
   return query === undefined ? joined : `${joined}${target.includes("?") ? "&" : "?"}${query}`;
