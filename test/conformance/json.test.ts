@@ -92,10 +92,11 @@ describe.each(["JSON-RPC", "HTTP+JSON", "Connect JSON"] as const)("a list over %
   test("has no artifacts unless they are asked for, and then the member is there even when it is empty (§3.1.4)", async () => {
     const contextId = `artifacts ${wire}`;
     await ask(on.url, wire, "SendMessage", saying("complete none", { contextId }));
-    const [without] = (await raw({ contextId })).tasks;
-    expect(without).not.toHaveProperty("artifacts");
-    expect((await raw({ contextId, includeArtifacts: false })).tasks[0]).not.toHaveProperty("artifacts");
     expect((await raw({ contextId, includeArtifacts: true })).tasks[0]).toHaveProperty("artifacts", []);
+    await ask(on.url, wire, "SendMessage", saying("Ada", { contextId }));
+    expect((await raw({ contextId, includeArtifacts: true })).tasks[0]).toHaveProperty("artifacts.0.parts");
+    for (const request of [{ contextId }, { contextId, includeArtifacts: false }])
+      for (const task of (await raw(request)).tasks) expect(task).not.toHaveProperty("artifacts");
   });
 
   test("of no history has no such member (§3.2.4)", async () => {

@@ -181,3 +181,12 @@ describe("who is asking", () => {
     expect(card.description).toBe("Extended for ann");
   });
 });
+
+describe("an extended card that isn't whole", () => {
+  const half = { anonymous: true, card: () => ({ name: "Half" }) };
+  const on = served({ extendedCard: half });
+
+  test.each(WIRES)("is an error of ours over %s, and never leaves (§5.7)", async (wire) => {
+    expect(verdictOf(await ask(on.url, wire, "GetExtendedAgentCard", {}))).toBe("INTERNAL");
+  });
+});

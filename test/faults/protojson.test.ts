@@ -137,7 +137,7 @@ describe.each(JSON_WIRES)("over %s", (wire) => {
       expect((await sentBack(wire, "", { parts: [{ text: "mirror" }, { raw }] })).parts[1]).toEqual({
         raw: "+/8A/g==",
       });
-    for (const raw of ["+/8A\n/g==", "data:image/gif;base64,AAAA", "a", "AAA=A", "ä"]) {
+    for (const raw of ["+/8A\n/g==", "data:image/gif;base64,AAAA", "a", "AA=", "AAA=A", "ä"]) {
       const outcome = await ask(on.url, wire, "SendMessage", saying("", { parts: [{ raw }] }));
       expect([raw, verdictOf(outcome), outcome.error?.fields]).toEqual([
         raw,
