@@ -4,14 +4,14 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { record, TRANSCRIPTS } from "../test/transcripts/record.js";
+import { TRANSCRIPTS } from "../test/transcripts/record.js";
 
 const folder = fileURLToPath(new URL("../test/transcripts/", import.meta.url));
 const write = process.argv.includes("--write");
 const fresh = mkdtempSync(join(tmpdir(), "transcripts-"));
 try {
-  for (const [file, wire] of Object.entries(TRANSCRIPTS)) {
-    const text = await record(wire);
+  for (const [file, record] of Object.entries(TRANSCRIPTS)) {
+    const text = await record();
     writeFileSync(join(fresh, file), text);
     const { status, stdout } = spawnSync("git", [
       "diff",

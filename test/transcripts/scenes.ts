@@ -63,7 +63,7 @@ const parts: JsonObject[] = [
 const operations: readonly Scene[] = [
   scene("a task, waited for", "SendMessage", () => message("Ada")),
   scene("a task, not waited for", "SendMessage", () => ({
-    ...message("ask Which city?"),
+    ...message("keep-open"), // says nothing, so that nothing of it comes into the next scene
     configuration: { returnImmediately: true, historyLength: 0, acceptedOutputModes: ["text/plain"] },
   })),
   scene("a question", "SendMessage", () => message("ask Which city?")),

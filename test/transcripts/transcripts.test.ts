@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { record, TRANSCRIPTS } from "./record.js";
+import { TRANSCRIPTS } from "./record.js";
 
 test.each(Object.entries(TRANSCRIPTS))(
   "what goes over the wire is what %s shows (npm run transcripts says what has changed)",
-  async (file, wire) => {
-    expect(await record(wire)).toBe(await readFile(new URL(file, import.meta.url), "utf8"));
+  async (file, record) => {
+    expect(await record()).toBe(await readFile(new URL(file, import.meta.url), "utf8"));
   },
 );

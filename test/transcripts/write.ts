@@ -13,7 +13,7 @@ import { readDetail } from "../support/outcome.js";
 
 /** Headers that say something about the protocol. Dates, lengths and the connection's own don't. */
 const SAYING =
-  /^(content-type|te|a2a-.*|x-user|last-event-id|connect-protocol-version|accept|allow|www-authenticate|retry-after|cache-control|x-accel-buffering|x-content-type-options|grpc-.*|vary|etag|trailer|content-encoding)$/;
+  /^(content-type|te|a2a-.*|x-user|last-event-id|connect-protocol-version|accept|allow|www-authenticate|retry-after|cache-control|x-accel-buffering|x-content-type-options|grpc-.*|vary|etag|last-modified|if-none-match|access-control-.*|trailer|content-encoding)$/;
 /** A longer body is only counted. */
 const MAX_SHOWN_BYTES = 4_096;
 const HEX_COLUMNS = 96;
