@@ -196,7 +196,8 @@ function read(parts: readonly Part[], separator: string): ContentView {
 
 /** Reads a message that `from` wrote. */
 export function messageView(message: Message, from: Principal): MessageView {
-  return { ...contentOf(message), message, role: message.role === Role.AGENT ? "agent" : "user", from };
+  const { parts, text, data, files } = contentOf(message);
+  return { parts, text, data, files, message, role: message.role === Role.AGENT ? "agent" : "user", from };
 }
 
 /** What a schema says of a content. */

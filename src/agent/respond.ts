@@ -1,10 +1,10 @@
-import { clone } from "@bufbuild/protobuf";
 import { madeSkillId } from "../a2a/agent-card.js";
 import { anonymous, type Call } from "../a2a/call.js";
 import { messageView, partsOf } from "../a2a/content.js";
+import { copyMessage } from "../a2a/copy-message.js";
 import { invalidParams } from "../a2a/errors.js";
 import { SKILL_METADATA } from "../a2a/our-names.js";
-import { type Message, MessageSchema, type Part } from "../a2a/types.js";
+import type { Message, Part } from "../a2a/types.js";
 import type { DefinedAgent, DefinedSkill } from "./agent.js";
 import { assertInput, assertOutput, inputData } from "./skill-data.js";
 
@@ -15,7 +15,7 @@ import { assertInput, assertOutput, inputData } from "./skill-data.js";
  */
 export async function chooseSkill(agent: DefinedAgent, message: Message): Promise<string | undefined> {
   const skill = skillFor(agent, message);
-  await assertInput(skill, messageView(message, anonymous));
+  if (skill?.input !== undefined) await assertInput(skill.input, messageView(message, anonymous));
   return skill?.id;
 }
 
@@ -29,11 +29,12 @@ export async function reply(
   const skill = agent.skills.find(({ id }) => id === skillId);
   const answering = skill?.reply !== undefined ? skill : skill?.run === undefined ? agent.definition : undefined;
   if (answering?.reply === undefined) return undefined;
-  const view = messageView(clone(MessageSchema, message), call.principal ?? anonymous); // a task may still begin with it
-  const content = await answering.reply({ ...view, data: await inputData(skill, view) }, call);
+  const view = messageView(copyMessage(message), call.principal ?? anonymous); // a task may still begin with it
+  const data = skill?.input === undefined ? view.data : await inputData(skill.input, view);
+  const content = await answering.reply({ ...view, data }, call);
   if (content === undefined) return undefined;
   const parts = partsOf(content);
-  await assertOutput(skill, parts);
+  if (skill !== undefined) await assertOutput(skill, parts);
   return parts;
 }
 

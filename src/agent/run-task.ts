@@ -1,16 +1,17 @@
 import { endedBadly } from "../a2a/task-state.js";
-import { TaskState } from "../a2a/types.js";
+import { type Artifact, TaskState } from "../a2a/types.js";
 import type { Journal, Lease, NewEvent } from "../journal/journal.js";
+import type { Bag } from "../runtime/bag.js";
 import type { Logger } from "../runtime/logger.js";
 import type { Runtime } from "../runtime/runtime.js";
 import type { DefinedAgent, DefinedSkill, Run } from "./agent.js";
 import { AgentFault } from "./agent-fault.js";
 import { type ArtifactLedger, createArtifactLedger } from "./artifacts.js";
-import { createTaskContext } from "./create-task-context.js";
-import { createRecorder, type Recorder } from "./recorder.js";
+import { Recorder } from "./recorder.js";
+import { RunContext } from "./run-context.js";
 import { assertOutput, inputData } from "./skill-data.js";
-import { createStop, RunStopped, type Stop } from "./stop.js";
-import type { Ending, Update } from "./task-context.js";
+import { RunStopped, Stop } from "./stop.js";
+import type { Ending, TaskContext, Update } from "./task-context.js";
 import { loadTurn, type Turn } from "./turn.js";
 import { createUpdates, describe, saidBy } from "./updates.js";
 import { type RunEnd, statusEvent, type Verdict, verdictOf } from "./verdict.js";
@@ -22,8 +23,8 @@ export interface RunOptions {
   readonly logger: Logger;
   readonly lease: Lease;
   readonly agent: DefinedAgent;
-  /** What to call when the server shuts down: each run adds its own. */
-  readonly stops: Set<() => void>;
+  /** Those that are told when the server shuts down: each run adds its own. */
+  readonly stops: Bag<Stop>;
   /** How long a run that was told to stop may take to end, in milliseconds. */
   readonly graceMs: number;
 }
@@ -50,9 +51,9 @@ export async function runTask(options: RunOptions): Promise<boolean> {
 
 async function takeTurn(options: RunOptions, turn: Turn): Promise<void> {
   const { journal, runtime, logger, lease, agent } = options;
-  const stop = createStop(options, { position: turn.inputPosition, inactivityMs: agent.definition.inactivityMs });
+  const stop = new Stop(options, turn.inputPosition, agent.definition.inactivityMs);
   let failure: unknown;
-  const recorder = createRecorder({
+  const recorder = new Recorder({
     journal,
     lease,
     runtime,
@@ -64,7 +65,7 @@ async function takeTurn(options: RunOptions, turn: Turn): Promise<void> {
     },
   });
   try {
-    const end = await drive(options, turn, { recorder, stop });
+    const end = await drive(options, turn, recorder, stop);
     if (failure !== undefined) throw failure;
     if (stop.lost) return;
     await conclude(options, recorder, turn, verdictOf(end, { stopped: stop.reason, head: turn.head, runtime, logger }));
@@ -74,28 +75,23 @@ async function takeTurn(options: RunOptions, turn: Turn): Promise<void> {
 }
 
 /** Calls `run` and takes from it until it ends, or until it was told to stop and didn't in time. */
-async function drive(
-  options: RunOptions,
-  turn: Turn,
-  { recorder, stop }: { recorder: Recorder; stop: Stop },
-): Promise<RunEnd> {
+async function drive(options: RunOptions, turn: Turn, recorder: Recorder, stop: Stop): Promise<RunEnd> {
+  const { journal, runtime, logger, agent } = options;
   const made = new Set<Update | Ending>();
   const ledger = createArtifactLedger(turn.artifacts);
-  const skill = options.agent.skills.find(({ id }) => id === turn.head.skill);
-  const run = skill?.run?.bind(skill) ?? options.agent.definition.run?.bind(options.agent.definition);
+  const skill = agent.skills.find(({ id }) => id === turn.head.skill);
   let generator: Run | undefined;
   try {
-    if (run === undefined) throw new AgentFault(`${options.agent.name} has no run for this task`);
-    const context = createTaskContext({
-      journal: options.journal,
-      runtime: options.runtime,
-      logger: options.logger,
+    const context = new RunContext({
+      journal,
+      runtime,
+      logger,
       turn,
-      data: turn.inputPosition === 1 ? await inputData(skill, turn.input) : turn.input.data, // later messages are as they came
+      data: await dataOf(turn, skill),
       updates: createUpdates((one) => made.add(one)),
       stop,
     });
-    generator = asGenerator(run(context));
+    generator = begin(agent, skill, context);
     let told = false;
     for (;;) {
       const throwing: boolean = stop.reason !== undefined && !told;
@@ -109,12 +105,28 @@ async function drive(
       made.delete(result.value);
       if (stop.reason !== undefined && !told) continue; // this yield rejects
       stop.heard();
-      await recorder.record(await eventOf(options.runtime, turn, { ledger, skill }, result.value));
+      const event = eventOf(runtime, turn, ledger, result.value);
+      if (skill?.output !== undefined) await assertEvent(skill, event);
+      const caughtUp = recorder.record(event);
+      if (caughtUp !== undefined) await caughtUp;
     }
   } catch (value) {
     if (generator !== undefined) leave(generator);
     return { kind: "threw", value };
   }
+}
+
+/** The input's data, as the skill's schema makes it. Later messages are as they came. */
+function dataOf(turn: Turn, skill: DefinedSkill | undefined): unknown {
+  const { input, inputPosition } = turn;
+  return inputPosition === 1 && skill?.input !== undefined ? inputData(skill.input, input) : input.data;
+}
+
+/** Calls `run`: the skill's, else the agent's. @throws AgentFault. */
+function begin({ name, definition }: DefinedAgent, skill: DefinedSkill | undefined, context: TaskContext): Run {
+  if (skill?.run !== undefined) return asGenerator(skill.run(context));
+  if (definition.run !== undefined) return asGenerator(definition.run(context));
+  throw new AgentFault(`${name} has no run for this task`);
 }
 
 /** What JavaScript, or a cast, may have put in its place can't be driven. @throws AgentFault. */
@@ -144,28 +156,24 @@ function assertSaid(made: Set<Update | Ending>, returned: unknown, stop: Stop): 
   throw new AgentFault(`Something was made and never yielded or returned: ${describe(said)}`);
 }
 
-async function eventOf(
-  runtime: Runtime,
-  turn: Turn,
-  { ledger, skill }: { ledger: ArtifactLedger; skill: DefinedSkill | undefined },
-  update: Update,
-): Promise<NewEvent> {
+/** @throws AgentFault for what isn't an update. */
+function eventOf(runtime: Runtime, turn: Turn, ledger: ArtifactLedger, update: Update): NewEvent {
   const said = saidBy(update);
   if (said === undefined)
     throw new AgentFault("run yielded something that isn't an update: yield task.working(…) or task.artifact(…)");
-  if (said.kind !== "artifact") {
-    if (said.kind === "keep-open" || said.state !== TaskState.WORKING)
-      throw new AgentFault(`An ending was yielded: return it instead (${describe(said)})`);
-    return statusEvent(runtime, turn.head, said);
+  if (said.kind === "artifact") {
+    const { append = false, lastChunk = false } = said.facts;
+    return { kind: { case: "artifactUpdated", value: { artifact: ledger.write(said), append, lastChunk } } };
   }
-  const artifact = ledger.write(said);
-  await assertOutput(skill, artifact.parts);
-  return {
-    kind: {
-      case: "artifactUpdated",
-      value: { artifact, append: said.facts.append ?? false, lastChunk: said.facts.lastChunk ?? false },
-    },
-  };
+  if (said.kind === "keep-open" || said.state !== TaskState.WORKING)
+    throw new AgentFault(`An ending was yielded: return it instead (${describe(said)})`);
+  return statusEvent(runtime, turn.head, said);
+}
+
+/** @throws AgentFault for an artifact whose data isn't what the skill gives. */
+async function assertEvent(skill: DefinedSkill, { kind }: NewEvent): Promise<void> {
+  const parts = kind?.case === "artifactUpdated" ? (kind.value.artifact as Artifact).parts : []; // as the ledger wrote it
+  await assertOutput(skill, parts);
 }
 
 /**

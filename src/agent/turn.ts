@@ -1,8 +1,9 @@
-import { clone, type JsonObject } from "@bufbuild/protobuf";
+import type { JsonObject } from "@bufbuild/protobuf";
 import type { MessageReceived, Principal as StoredPrincipal } from "../../gen/nuncio/journal/v1/journal_pb.js";
 import type { Principal } from "../a2a/call.js";
 import { type MessageView, messageView } from "../a2a/content.js";
-import { type Artifact, ArtifactSchema, type Message, MessageSchema } from "../a2a/types.js";
+import { copyMessage } from "../a2a/copy-message.js";
+import type { Artifact, Message } from "../a2a/types.js";
 import { everyOwner, type Head, type Journal, type Lease, type StoredEvent } from "../journal/journal.js";
 
 /** What a turn begins with, read from the log. Its messages and artifacts are copies: the run may do with them what it likes. */
@@ -21,38 +22,51 @@ export interface Turn {
 
 /** The turn of a lease: each message of a task is the input of one turn, in order. */
 export async function loadTurn(journal: Journal, lease: Lease, agentId: string): Promise<Turn> {
-  const history: MessageView[] = [];
-  let received: MessageReceived | undefined;
-  let inputPosition = 0;
-  let turns = 0;
-  for await (const { event, position: at } of entries(journal, lease)) {
-    const { kind } = event;
-    if (kind.case === "statusUpdated" && kind.value.message !== undefined && received === undefined)
-      history.push(messageView(clone(MessageSchema, kind.value.message), { id: agentId }));
-    if (kind.case !== "messageReceived" || received !== undefined) continue;
-    history.push(messageView(clone(MessageSchema, messageOf(kind.value)), principalOf(kind.value.from)));
-    turns += 1;
-    if (turns < lease.turn) continue;
-    received = kind.value;
-    inputPosition = at;
-  }
+  const { head, appended, turn } = lease;
+  const heard = new Heard(turn, agentId);
+  if (appended[0]?.position === 1) for (const entry of appended) heard.take(entry);
+  else for await (const entry of readUpTo(journal, head.taskId, head.position)) heard.take(entry);
+  const { history, received, inputPosition } = heard;
   const input = history.at(-1);
-  if (received === undefined || input === undefined) throw new Error(`Turn ${lease.turn} has no message to work on`);
+  if (received === undefined || input === undefined) throw new Error(`Turn ${turn} has no message to work on`);
   return {
-    head: lease.head,
+    head,
     input,
     metadata: received.metadata ?? {},
     extensions: received.extensions,
-    principal: principalOf(received.from),
+    principal: input.from,
     history,
-    artifacts: lease.turn === 1 ? [] : await artifactsAt(journal, lease.head),
+    artifacts: turn === 1 ? [] : await artifactsAt(journal, head),
     inputPosition,
   };
 }
 
-/** The log up to where the lease was taken. */
-function entries(journal: Journal, { head, appended }: Lease): AsyncIterable<StoredEvent> | readonly StoredEvent[] {
-  return appended[0]?.position === 1 ? appended : readUpTo(journal, head.taskId, head.position);
+/** What was said in a task, up to the message of a turn. */
+class Heard {
+  readonly history: MessageView[] = [];
+  /** The input, once it was read. */
+  received: MessageReceived | undefined;
+  inputPosition = 0;
+  readonly #turn: number;
+  readonly #agentId: string;
+  #turns = 0;
+
+  constructor(turn: number, agentId: string) {
+    this.#turn = turn;
+    this.#agentId = agentId;
+  }
+
+  take({ event: { kind }, position }: StoredEvent): void {
+    if (this.received !== undefined) return;
+    if (kind.case === "statusUpdated" && kind.value.message !== undefined)
+      this.history.push(messageView(copyMessage(kind.value.message), { id: this.#agentId }));
+    if (kind.case !== "messageReceived") return;
+    this.history.push(messageView(copyMessage(messageOf(kind.value)), principalOf(kind.value.from)));
+    this.#turns += 1;
+    if (this.#turns < this.#turn) return;
+    this.received = kind.value;
+    this.inputPosition = position;
+  }
 }
 
 /** A task's log from its beginning up to a position, which it has reached. */
@@ -70,7 +84,7 @@ export async function* readUpTo(
 
 async function artifactsAt(journal: Journal, { taskId, position }: Head): Promise<readonly Artifact[]> {
   const artifacts = (await journal.load(taskId, everyOwner, position))?.task.artifacts ?? [];
-  return artifacts.map((artifact) => clone(ArtifactSchema, artifact));
+  return artifacts.map(copyMessage);
 }
 
 function messageOf({ message }: MessageReceived): Message {

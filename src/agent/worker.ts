@@ -1,10 +1,12 @@
 import type { Journal, Lease } from "../journal/journal.js";
+import { Bag } from "../runtime/bag.js";
 import type { Logger } from "../runtime/logger.js";
 import { pause } from "../runtime/pause.js";
 import type { Runtime, Timer } from "../runtime/runtime.js";
 import { type DefinedAgent, versionOf } from "./agent.js";
 import { endOrphans, endUnended } from "./end-tasks.js";
 import { runTask } from "./run-task.js";
+import type { Stop } from "./stop.js";
 
 const CLAIM_BATCH = 16;
 /** While a server shuts down, between two looks at what the journal is still doing, in milliseconds. */
@@ -42,15 +44,15 @@ export function startWorker(options: WorkerOptions): Worker {
   const { journal, runtime, logger, agents } = options;
   const { maxRuns = 1_000, pollMs = 1_000, graceMs = 5_000 } = options;
   const { leases } = journal;
-  const running = new Set<Promise<void>>();
-  const stops = new Set<() => void>();
+  const stops = new Bag<Stop>();
   const unended = new Set<Lease>();
   let draining = false;
   let drained = false;
+  let running = 0;
   let claiming = 0;
   let poll: Timer | undefined;
 
-  const room = (): number => maxRuns - running.size - leases.taking - claiming;
+  const room = (): number => maxRuns - running - leases.taking - claiming;
   const begin = (lease: Lease): void => {
     if (drained) {
       logger.warn({ taskId: lease.taskId }, "A task was taken too late to work on it: the server has stopped");
@@ -62,12 +64,12 @@ export function startWorker(options: WorkerOptions): Worker {
       logger.error({ taskId, agent: head.agent }, "A task was taken whose agent isn't served here");
       return;
     }
-    const done = runTask({ journal, runtime, logger, lease, agent, stops, graceMs }).then((over) => {
-      running.delete(done);
+    running++;
+    void runTask({ journal, runtime, logger, lease, agent, stops, graceMs }).then((over) => {
+      running--;
       if (!over) unended.add(lease);
-      if (!over || running.size === maxRuns - 1) look();
+      if (!over || running === maxRuns - 1) look();
     });
-    running.add(done);
   };
   // One that is served alone may have been called otherwise when the task began.
   const names = agents.size === 1 ? undefined : [...agents.keys()];
@@ -106,15 +108,12 @@ export function startWorker(options: WorkerOptions): Worker {
       draining = true;
       poll?.cancel();
       const stopAll = (): void => {
-        for (const stop of stops) stop();
+        stops.each((stop) => stop.shutDown());
         deadline = runtime.after(DRAIN_LOOK_MS, stopAll, keepAlive); // what is being taken begins only later
       };
       let deadline = runtime.after(deadlineMs, stopAll, keepAlive); // a run may wait for nothing that does
       const ended = async () => {
-        while (!drained && running.size + leases.taking + claiming > 0) {
-          await Promise.all(running);
-          if (leases.taking + claiming > 0) await pause(runtime, DRAIN_LOOK_MS);
-        }
+        while (!drained && running + leases.taking + claiming > 0) await pause(runtime, DRAIN_LOOK_MS);
       };
       // What a journal that fails doesn't take until then is an orphan's at the next start.
       await inTime(runtime, deadlineMs + 1.5 * graceMs, ended());

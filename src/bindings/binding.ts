@@ -70,16 +70,8 @@ export function callOf(
   signal: AbortSignal,
 ): Call {
   const { tenant } = request as Message & { readonly tenant?: string }; // every request of the contract may name one
-  return {
-    principal,
-    tenant: tenant === "" ? undefined : tenant,
-    get parameters() {
-      return parameters.all;
-    },
-    extensions: parameters.extensions,
-    after: parameters.after,
-    signal,
-  };
+  const { all, extensions, after } = parameters;
+  return { principal, tenant: tenant === "" ? undefined : tenant, parameters: all, extensions, after, signal };
 }
 
 /** Calls a unary operation. @throws what the handler throws; the signal's reason as soon as the caller has gone. */

@@ -22,16 +22,14 @@ export interface ServiceParameters {
 
 /** Reads what goes beside the request: `A2A-*`, and `Last-Event-ID`. A header that came several times counts as one list. */
 export function readServiceParameters(headers: RequestHeaders): ServiceParameters {
-  return {
-    extensions: [
-      ...new Set([...listOf(headers.get(EXTENSIONS_HEADER)), ...listOf(headers.get(OLD_EXTENSIONS_HEADER))]),
-    ],
-    after: headers.get(RESUME_HEADER) || undefined,
-    // Walking the headers sorts them, and hardly anybody asks.
-    get all() {
-      return Object.fromEntries([...headers].filter(([name]) => name.startsWith("a2a-")));
-    },
-  };
+  const all: Record<string, string> = {};
+  for (const [name, value] of headers) if (name.startsWith("a2a-")) all[name] = value;
+  const asked = [...listOf(headers.get(EXTENSIONS_HEADER)), ...listOf(headers.get(OLD_EXTENSIONS_HEADER))];
+  return { extensions: distinct(asked), after: headers.get(RESUME_HEADER) || undefined, all };
+}
+
+function distinct(list: readonly string[]): readonly string[] {
+  return list.length < 2 ? list : [...new Set(list)];
 }
 
 /** Writes what goes beside a request: as HTTP headers, or as metadata of gRPC (§10.2). */
@@ -57,24 +55,25 @@ export function negotiateVersion(
   query: URLSearchParams,
   versions: readonly ProtocolVersion[],
 ): ProtocolVersion {
-  const plain = query.size === 0 ? versions.find(({ id }) => id === headers.get(VERSION_HEADER)) : undefined;
+  const asIs = query.size === 0 ? headers.get(VERSION_HEADER) : null;
+  const plain = versions.find((one) => one.id === asIs);
   if (plain !== undefined) return plain;
   const asked = [...listOf(headers.get(VERSION_HEADER)), ...versionsOf(query)];
-  const distinct = [...new Set(asked.map(majorMinor))];
-  if (distinct.length > 1) {
-    const description = `says ${distinct.join(" and ")}; one request has one version`;
+  const wanted = distinct(asked.map(majorMinor));
+  if (wanted.length > 1) {
+    const description = `says ${wanted.join(" and ")}; one request has one version`;
     throw invalidParams([{ path: "A2A-Version", rule: "CONTRADICTION", description, section: "§3.6.1" }]);
   }
-  const wanted = distinct[0] ?? "0.3";
-  const version = versions.find(({ id }) => id === wanted);
+  const [id = "0.3"] = wanted;
+  const version = versions.find((one) => one.id === id);
   if (version !== undefined) return version;
 
   const supported = versions.map(({ id }) => id);
   const send = `send the header A2A-Version: ${supported[0] ?? "1.0"}`;
   const message =
-    distinct.length === 0
+    wanted.length === 0
       ? `No A2A-Version means 0.3, which isn't supported here; ${send}`
-      : `A2A version ${wanted} is not supported; supported: ${supported.join(", ")}`;
+      : `A2A version ${id} is not supported; supported: ${supported.join(", ")}`;
   throw new A2AError("VERSION_NOT_SUPPORTED", message, { metadata: { supportedVersions: supported.join(",") } });
 }
 
@@ -88,7 +87,8 @@ function majorMinor(version: string): string {
 }
 
 function listOf(value: string | null): string[] {
-  return (value ?? "")
+  if (value === null || value === "") return [];
+  return value
     .split(",")
     .map((item) => item.trim())
     .filter((item) => item !== "");

@@ -10,11 +10,23 @@ export async function untilState(
   wanted: { taskId: string; position: number; isOver: (state: TaskState) => boolean; signal: AbortSignal | undefined },
 ): Promise<Task> {
   const { taskId, position, isOver, signal } = wanted;
-  for await (const { position: at, event } of journal.follow(taskId, position, signal)) {
-    if (event.kind.case !== "statusUpdated" || !isOver(event.kind.value.state)) continue;
-    return (await loadAt(journal, taskId, at)).task;
-  }
-  throw signal?.reason ?? new Error("The journal was closed while a call waited for its task");
+  const at = await new Promise<number>((resolve, reject) => {
+    const leave = journal.watch(
+      taskId,
+      position,
+      {
+        entry({ position, event: { kind } }) {
+          if (kind.case !== "statusUpdated" || !isOver(kind.value.state)) return;
+          leave();
+          resolve(position);
+        },
+        ended: (error) =>
+          reject(error ?? signal?.reason ?? new Error("The journal was closed while a call waited for its task")),
+      },
+      signal,
+    );
+  });
+  return (await loadAt(journal, taskId, at)).task;
 }
 
 /** A task that is known to exist, at a position that is known to be in its log. */

@@ -1,5 +1,6 @@
 import { setMaxListeners } from "node:events";
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { AuthRequest } from "../a2a/auth-request.js";
 import { A2AError } from "../a2a/errors.js";
 import type { WireRequest, WireResponse } from "../bindings/binding.js";
 import { nothingHere, refusal } from "../bindings/http-json/status.js";
@@ -57,31 +58,43 @@ export function addBindings(
 function wireRequest(request: FastifyRequest, reply: FastifyReply, path: string): WireRequest {
   const { raw } = request;
   const headers = readHeaders(raw);
-  const { path: whole, query } = splitTarget(raw.url ?? "/");
+  const { query } = splitTarget(raw.url ?? "/");
   return {
     method: request.method,
     path,
     query: query === "" ? NO_QUERY : new URLSearchParams(query),
     headers,
     body: request.body instanceof Uint8Array ? request.body : new Uint8Array(),
-    auth: {
-      // Only an authenticator looks at these.
-      get headers() {
-        return headersOf(raw);
-      },
-      get url() {
-        return urlOf(request, query === "" ? whole : `${whole}?${query}`);
-      },
-      remoteAddress: request.ip,
-      original: request,
-    },
+    auth: new FastifyAuthRequest(request),
     signal: goneSignal(reply),
   };
 }
 
+/** Made when an authenticator looks. (A class, for getters in an object literal give each object a shape of its own.) */
+class FastifyAuthRequest implements AuthRequest<FastifyRequest> {
+  readonly original: FastifyRequest;
+
+  constructor(original: FastifyRequest) {
+    this.original = original;
+  }
+
+  get headers(): Headers {
+    return headersOf(this.original.raw);
+  }
+
+  get url(): URL {
+    return urlOf(this.original);
+  }
+
+  get remoteAddress(): string {
+    return this.original.ip;
+  }
+}
+
 /** A caller may send any Host; one that is no host is none. */
-function urlOf(request: FastifyRequest, target: string): URL {
-  const { protocol, host } = request;
+function urlOf({ protocol, host, raw }: FastifyRequest): URL {
+  const { path, query } = splitTarget(raw.url ?? "/");
+  const target = query === "" ? path : `${path}?${query}`;
   return URL.canParse(`${protocol}://${host}${target}`)
     ? new URL(`${protocol}://${host}${target}`)
     : new URL("http://unknown.invalid/");
@@ -115,9 +128,9 @@ export async function send(reply: FastifyReply, { status, headers, body }: WireR
   // Not by Fastify: it would add a charset, which JSON's media types don't have.
   reply.hijack();
   reply.raw.statusCode = status;
-  for (const [name, value] of Object.entries({ ...reply.getHeaders(), ...headers })) {
-    if (value !== undefined) reply.raw.setHeader(name, value);
-  }
+  const set = reply.getHeaders();
+  for (const name in set) if (set[name] !== undefined) reply.raw.setHeader(name, set[name]);
+  for (const name in headers) reply.raw.setHeader(name, headers[name] ?? "");
   if (typeof body === "string") {
     // A text goes out in one piece with its headers.
     if (body !== "") reply.raw.setHeader("content-length", Buffer.byteLength(body));

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from "node:http";
 import type { RequestHeaders } from "../bindings/binding.js";
 import { type AnyRequest, type AnyResponse, isHttp2 } from "../bindings/rpc-binding.js";
 
@@ -18,13 +19,28 @@ export function splitTarget(target: string): { readonly path: string; readonly q
 
 /** The headers as Node has parsed them. HTTP/2's pseudo headers aren't headers. */
 export function readHeaders({ headers }: AnyRequest): RequestHeaders {
-  const text = (value: string | string[] | undefined) => (Array.isArray(value) ? value.join(", ") : value);
-  return {
-    get: (name) => text(headers[name.toLowerCase()]) ?? null,
-    *[Symbol.iterator]() {
-      for (const name of Object.keys(headers)) if (!name.startsWith(":")) yield [name, text(headers[name]) ?? ""];
-    },
-  };
+  return new ParsedHeaders(headers);
+}
+
+class ParsedHeaders implements RequestHeaders {
+  readonly #headers: IncomingHttpHeaders;
+
+  constructor(headers: IncomingHttpHeaders) {
+    this.#headers = headers;
+  }
+
+  get(name: string): string | null {
+    return asText(this.#headers[name.toLowerCase()]) ?? null;
+  }
+
+  *[Symbol.iterator](): Generator<[string, string], undefined> {
+    for (const name of Object.keys(this.#headers))
+      if (!name.startsWith(":")) yield [name, asText(this.#headers[name]) ?? ""];
+  }
+}
+
+function asText(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value.join(", ") : value;
 }
 
 /** The headers as they came. A name that came several times is one list; HTTP/2's pseudo headers aren't headers. Never throws. */

@@ -2,6 +2,7 @@ import type { ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { type AnyRequest, type AnyResponse, isHttp2 } from "../bindings/rpc-binding.js";
 import { HEARTBEAT, streamHeaders } from "../bindings/sse.js";
+import { Bag } from "../runtime/bag.js";
 import type { Runtime } from "../runtime/runtime.js";
 
 /** The answers that are on their way. */
@@ -20,23 +21,27 @@ const PROBE_MS = 100;
 
 /** Keeps count of the answers of one server. */
 export function createOpenResponses(runtime: Runtime): OpenResponses {
-  const open = new Set<AnyResponse>();
-  const onSocket = new Map<Duplex, Set<ServerResponse>>();
+  let open = 0;
+  /** By connection: HTTP/1.1 has one answer after the other, or a few where a client doesn't wait. */
+  const onSocket = new WeakMap<Duplex, Bag<ServerResponse>>();
   const waiting = new Set<() => void>();
 
+  function ofSocket(socket: Duplex): Bag<ServerResponse> {
+    const known = onSocket.get(socket);
+    if (known !== undefined) return known;
+    const made = new Bag<ServerResponse>();
+    onSocket.set(socket, made);
+    return made;
+  }
+
   function add(request: AnyRequest, response: AnyResponse): void {
-    open.add(response);
+    open++;
+    const responses = isHttp2(response) ? undefined : ofSocket(request.socket);
+    const place = isHttp2(response) ? undefined : responses?.add(response);
     response.once("close", () => {
-      open.delete(response);
-      if (open.size === 0) for (const done of waiting) done();
-    });
-    if (isHttp2(response)) return;
-    const { socket } = request;
-    const ofSocket = onSocket.get(socket) ?? new Set();
-    onSocket.set(socket, ofSocket.add(response));
-    response.once("close", () => {
-      ofSocket.delete(response);
-      if (ofSocket.size === 0) onSocket.delete(socket);
+      open--;
+      if (place !== undefined) responses?.remove(place);
+      if (open === 0) for (const done of waiting) done();
     });
   }
 
@@ -45,16 +50,22 @@ export function createOpenResponses(runtime: Runtime): OpenResponses {
    * an interim response, and what takes neither is given up.
    */
   function probe(socket: Duplex): void {
-    for (const response of onSocket.get(socket) ?? []) {
+    onSocket.get(socket)?.each((response) => {
       if (!response.headersSent && response.req.httpVersion === "1.1") response.writeProcessing();
       else if (isEventStream(response)) response.write(HEARTBEAT);
       else if (!response.writableEnded) socket.destroy();
-    }
+    });
   }
 
   return {
     add,
-    has: (socket) => [...(onSocket.get(socket) ?? [])].some(({ req, headersSent }) => req.complete || headersSent),
+    has(socket) {
+      let has = false;
+      onSocket.get(socket)?.each(({ req, headersSent }) => {
+        has ||= req.complete || headersSent;
+      });
+      return has;
+    },
     probe(socket) {
       probe(socket);
       runtime.after(PROBE_MS, () => probe(socket));
@@ -64,11 +75,11 @@ export function createOpenResponses(runtime: Runtime): OpenResponses {
         const done = () => {
           timer.cancel();
           waiting.delete(done);
-          resolve(open.size === 0);
+          resolve(open === 0);
         };
         const timer = runtime.after(deadlineMs, done, { keepAlive: true }); // what is waited for may be nobody's any more
         waiting.add(done);
-        if (open.size === 0) done();
+        if (open === 0) done();
       }),
   };
 }

@@ -2,7 +2,15 @@ import { isInterrupted, isTerminal } from "../a2a/task-state.js";
 import { type Task, TaskState } from "../a2a/types.js";
 import type { Runtime } from "../runtime/runtime.js";
 import { type EncodedEvent, Entry, encodeEvent, kindNumber } from "./event.js";
-import { type AppendRequest, type AppendResult, everyOwner, type Lease, type Reader, type Scope } from "./journal.js";
+import {
+  type AppendRequest,
+  type AppendResult,
+  everyOwner,
+  type Head,
+  type Lease,
+  type Reader,
+  type Scope,
+} from "./journal.js";
 import type { StoredHead } from "./schema.js";
 
 /** How long a key keeps its meaning. */
@@ -18,12 +26,7 @@ export interface GuardedRequest extends AppendRequest {
 export interface PreparedAppend {
   readonly kind: "append";
   readonly request: GuardedRequest;
-  readonly events: readonly PreparedEvent[];
-}
-
-interface PreparedEvent extends EncodedEvent {
-  /** The state that this entry puts the task in. */
-  readonly state: TaskState | undefined;
+  readonly events: readonly EncodedEvent[];
 }
 
 /** A direct reply that is kept under its message's key. */
@@ -68,10 +71,10 @@ export interface NewEntry {
 
 /** Checks what no head can make right, and encodes the events: a caller's mistake throws here, before it can spoil a group. */
 export function prepareAppend(request: GuardedRequest): PreparedAppend {
-  const events = request.events.map((init): PreparedEvent => {
-    const { event, encoded } = encodeEvent(init, request.epoch ?? 0);
-    if (event.kind.case === "turnStarted") throw new TypeError("A turn is started by `take`: leave TurnStarted out");
-    return { ...encoded, state: event.kind.case === "statusUpdated" ? event.kind.value.state : undefined };
+  const events = request.events.map((init) => {
+    const encoded = encodeEvent(init, request.epoch ?? 0);
+    if (encoded.case === "turnStarted") throw new TypeError("A turn is started by `take`: leave TurnStarted out");
+    return encoded;
   });
   if (events.some(({ state }) => state === TaskState.UNSPECIFIED)) throw new TypeError("A status has a state: set one");
   const end = events.findIndex(({ state }) => state !== undefined && isTerminal(state));
@@ -121,21 +124,23 @@ export function advance(
   const at = Math.max(now, old.statusAt);
   const entries: NewEntry[] = [];
   let { state, statusAt, lastMessage } = old;
-  const add = (event: EncodedEvent, entersState: TaskState | undefined) => {
+  const add = (event: EncodedEvent) => {
     const stored = new Entry(request.taskId, old.position + entries.length + 1, at, event.body, event.own);
     entries.push({ kind: kindNumber(event.case), body: event.body, stored });
     if (event.case === "messageReceived") lastMessage = stored.position;
-    if (entersState === undefined) return;
-    state = entersState;
+    // Who starts a turn works on it.
+    const enters = event.case === "turnStarted" ? TaskState.WORKING : event.state;
+    if (enters === undefined) return;
+    state = enters;
     statusAt = at;
   };
-  for (const event of events) add(event, event.state);
+  for (const event of events) add(event);
   const lease = request.take === undefined ? undefined : nextLease(request, old);
   if (request.take !== undefined && lease !== undefined) {
     const { turn, attempt, epoch } = lease;
     const { agentVersion } = request.take;
     const kind = { case: "turnStarted", value: { turn, agentVersion, attempt, instance } } as const;
-    add(encodeEvent({ kind }, epoch).encoded, TaskState.WORKING);
+    add(encodeEvent({ kind }, epoch));
   }
   const head: StoredHead = {
     ...old,
@@ -146,7 +151,7 @@ export function advance(
     ...holding(request, old, instance, lease, isTerminal(state)),
   };
   const { position, epoch, holder } = head;
-  const taken = lease && { ...lease, head, appended: entries.map(({ stored }) => stored) };
+  const taken = lease && leaseOf(lease, head, entries);
   return { result: { kind: "ok", position, first: old.position + 1, epoch, holder, lease: taken }, entries, head };
 }
 
@@ -182,6 +187,10 @@ function nextLease({ taskId, fence }: AppendRequest, old: StoredHead): NextLease
   const goesOn = fence === true && old.holder !== undefined;
   const epoch = old.epoch + (fence ? 2 : 1);
   return { taskId, epoch, turn: goesOn ? old.turn : old.turn + 1, attempt: goesOn ? old.attempt + 1 : 1 };
+}
+
+function leaseOf({ taskId, epoch, turn, attempt }: NextLease, head: Head, entries: readonly NewEntry[]): Lease {
+  return { taskId, epoch, turn, attempt, head, appended: entries.map(({ stored }) => stored) };
 }
 
 function holding(

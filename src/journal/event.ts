@@ -1,13 +1,16 @@
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { type TaskEvent, TaskEventSchema } from "../../gen/nuncio/journal/v1/journal_pb.js";
+import type { TaskState } from "../a2a/types.js";
 import type { NewEvent, StoredEvent } from "./journal.js";
 
 /** An entry that waits for its position. Encoded when it is handed over, so that later changes to the given object change nothing. */
 export interface EncodedEvent {
-  /** The event itself, where nobody else can hold a part of it: its readers needn't decode it. */
-  readonly own?: TaskEvent | undefined;
   readonly case: NonNullable<TaskEvent["kind"]["case"]>;
   readonly body: Uint8Array;
+  /** The state that it puts its task in. */
+  readonly state: TaskState | undefined;
+  /** The event itself, where nobody else can hold a part of it: its readers needn't decode it. */
+  readonly own: TaskEvent | undefined;
 }
 
 /** Stores the kind beside the body, by its field number, so that rows can be found without decoding them. */
@@ -16,11 +19,16 @@ export function kindNumber(kind: EncodedEvent["case"]): number {
 }
 
 /** Encodes an entry that the executor of `epoch` wrote; 0 for anybody else. */
-export function encodeEvent(init: NewEvent, epoch: number): { event: TaskEvent; encoded: EncodedEvent } {
-  const event = create(TaskEventSchema, { kind: create(TaskEventSchema, init).kind, epoch });
-  if (event.kind.case === undefined) throw new TypeError("A task event has a kind: set one");
-  const own = isOwn(event) ? event : undefined;
-  return { event, encoded: { case: event.kind.case, body: toBinary(TaskEventSchema, event), own } };
+export function encodeEvent(init: NewEvent, epoch: number): EncodedEvent {
+  const event = create(TaskEventSchema, { kind: init.kind ?? { case: undefined }, epoch });
+  const { kind } = event;
+  if (kind.case === undefined) throw new TypeError("A task event has a kind: set one");
+  return {
+    case: kind.case,
+    body: toBinary(TaskEventSchema, event),
+    state: kind.case === "statusUpdated" ? kind.value.state : undefined,
+    own: isOwn(event) ? event : undefined,
+  };
 }
 
 function isOwn({ kind }: TaskEvent): boolean {

@@ -11,12 +11,14 @@ export interface Folded {
   readonly bytes: number;
 }
 
-interface Kept extends Folded {
+/** What is kept of a task. It changes in place: see `#forget`. */
+interface Kept {
+  task: Task | undefined;
+  at: number;
+  bytes: number;
   /** The entries that follow, folded in when somebody asks. */
-  readonly pending: Entry[];
+  pending: readonly Entry[];
 }
-
-const NOTHING: Folded = { task: undefined, at: 0, bytes: 0 };
 
 /**
  * Tasks that were lately at work, folded. What it holds is a fold of the entries 1…at of a log that only grows, so it is never wrong,
@@ -36,40 +38,50 @@ export class FoldCache {
     const kept = this.#tasks.get(taskId);
     if (kept === undefined || kept.at > position) return undefined;
     const { task, at, bytes, pending } = kept;
-    const entries = pending.slice(0, position - at);
-    if (entries.length === 0) return kept;
+    const entries = at + pending.length <= position ? pending : pending.slice(0, position - at);
+    if (entries.length === 0) return { task, at, bytes };
     const folded = { task: fold(task, entries), at: at + entries.length, bytes };
     // An old position is asked for once; the newest again and again.
-    if (entries.length === pending.length) this.#store(taskId, { ...folded, pending: [] });
+    if (entries === pending) this.#keep(taskId, Object.assign(kept, folded, { pending: [] }), 0);
     return folded;
   }
 
   /** Keeps what a reader folded, unless something newer is here. */
-  put(taskId: string, folded: Folded): void {
+  put(taskId: string, { task, at, bytes }: Folded): void {
     const kept = this.#tasks.get(taskId);
-    if (kept === undefined || kept.at + kept.pending.length < folded.at)
-      this.#store(taskId, { ...folded, pending: [] });
+    if (kept !== undefined && kept.at + kept.pending.length >= at) return;
+    if (kept !== undefined) this.#forget(taskId, kept);
+    this.#keep(taskId, { task, at, bytes: 0, pending: [] }, bytes);
   }
 
   /** Entries were committed. Continues a task that is here, and begins one that is new. */
   add(taskId: string, entries: readonly Entry[]): void {
     const [first] = entries;
-    const kept = this.#tasks.get(taskId) ?? { ...NOTHING, pending: [] };
+    const kept = this.#tasks.get(taskId) ?? { task: undefined, at: 0, bytes: 0, pending: [] };
     if (first?.position !== kept.at + kept.pending.length + 1) return;
-    for (const entry of entries) kept.pending.push(entry);
-    const bytes = kept.bytes + entries.reduce((sum, { size }) => sum + size, 0);
-    this.#store(taskId, { ...kept, bytes });
+    kept.pending = kept.pending.length === 0 ? entries : [...kept.pending, ...entries];
+    let bytes = 0;
+    for (const entry of entries) bytes += entry.size;
+    this.#keep(taskId, kept, bytes);
   }
 
-  #store(taskId: string, kept: Kept): void {
-    this.#bytes += kept.bytes - (this.#tasks.get(taskId)?.bytes ?? 0);
+  #keep(taskId: string, kept: Kept, moreBytes: number): void {
+    kept.bytes += moreBytes;
+    this.#bytes += moreBytes;
     // A Map keeps the order of insertion: its first is the one that was longest not used.
     this.#tasks.delete(taskId);
     this.#tasks.set(taskId, kept);
-    for (const [oldest, { bytes }] of this.#tasks) {
+    for (const [oldest, dropped] of this.#tasks) {
       if (this.#tasks.size <= this.#limits.tasks && this.#bytes <= this.#limits.bytes) break;
-      this.#tasks.delete(oldest);
-      this.#bytes -= bytes;
+      this.#forget(oldest, dropped);
     }
+  }
+
+  /** Empties it as well: a Map's old tables live as long as the oldest of them, and mustn't hold tasks (see Bag). */
+  #forget(taskId: string, dropped: Kept): void {
+    this.#tasks.delete(taskId);
+    this.#bytes -= dropped.bytes;
+    dropped.task = undefined;
+    dropped.pending = [];
   }
 }

@@ -1,8 +1,10 @@
+import type { Place } from "../runtime/bag.js";
 import type { Logger } from "../runtime/logger.js";
 import type { Runtime, Timer } from "../runtime/runtime.js";
 import type { Entry } from "./event.js";
-import type { StoredEvent } from "./journal.js";
-import { type Cursor, Tail } from "./tail.js";
+import type { Listener, StoredEvent } from "./journal.js";
+import { LogReader, type LogSource } from "./log-reader.js";
+import { Tail, type TailReader } from "./tail.js";
 
 /** Where entries are read, and how far tails reach. */
 export interface FollowOptions {
@@ -25,7 +27,7 @@ const RING_BYTES = 4 * 1024 * 1024;
  * Follows logs. All readers of a task share one tail: a wake-up costs one read for all of them, or none where this process appended.
  * Who is behind the tail's ring pages on its own. A wake-up that is lost costs latency: one poll looks after all followed tasks.
  */
-export class Tails {
+export class Tails implements LogSource {
   readonly #options: FollowOptions;
   readonly #tails = new Map<string, Tail>();
   /** Tails that are being read on, and up to where at least. */
@@ -42,22 +44,24 @@ export class Tails {
     return this.#tails.size;
   }
 
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  get pageSize(): number {
+    return this.#options.pageSize;
+  }
+
   /** See `Journal.follow`. */
   follow(taskId: string, after: number, signal?: AbortSignal): AsyncIterableIterator<StoredEvent> {
-    const cursor: Cursor = { wake: undefined, left: false };
-    const entries = this.#entries(taskId, after, cursor, signal);
-    return {
-      [Symbol.asyncIterator]() {
-        return this;
-      },
-      next: () => entries.next(),
-      // Of a generator that is parked, `return` alone would wait until it moves.
-      return: () => {
-        cursor.left = true;
-        cursor.wake?.();
-        return entries.return(undefined);
-      },
-    };
+    return new LogReader(this, taskId, after, signal);
+  }
+
+  /** See `Journal.watch`. */
+  watch(taskId: string, after: number, listener: Listener, signal?: AbortSignal): () => void {
+    const reader = new LogReader(this, taskId, after, signal);
+    reader.tell(listener);
+    return () => reader.leave();
   }
 
   /**
@@ -67,7 +71,10 @@ export class Tails {
   offer(taskId: string, entries: readonly Entry[], held = false): void {
     const newest = entries.at(-1);
     const known = this.#tails.get(taskId);
-    if (known?.cursors.size === 0 && !held) this.#tails.delete(taskId);
+    if (known?.readers.size === 0 && !held) {
+      this.#forget(taskId, known);
+      return;
+    }
     const tail = known ?? (held && !this.#closed ? this.#begin(taskId) : undefined);
     if (tail === undefined || newest === undefined) return;
     tail.held = held;
@@ -87,68 +94,30 @@ export class Tails {
     for (const tail of this.#tails.values()) tail.wake();
   }
 
-  async *#entries(
-    taskId: string,
-    after: number,
-    cursor: Cursor,
-    signal: AbortSignal | undefined,
-  ): AsyncGenerator<StoredEvent, undefined> {
-    const over = () => this.#closed || cursor.left || signal?.aborted === true;
-    if (over()) return;
-    const wake = () => cursor.wake?.();
-    signal?.addEventListener("abort", wake);
-    const tail = this.#join(taskId, cursor);
-    try {
-      // Registered first, then read: what is committed in between is in one or the other.
-      this.#options.runtime.at("follow.armed");
-      let next = after + 1;
-      // What is worked on here is written here, but for a message now and then: that may wait for the poll.
-      let mustRead = !tail.held || tail.last < after;
-      while (!over()) {
-        const found = tail.at(next);
-        if (typeof found === "object") {
-          yield found;
-          next++;
-        } else if (mustRead || found === "behind") {
-          const page = await this.#page(taskId, tail, next, over);
-          for (const entry of page) {
-            if (over()) return;
-            yield entry;
-          }
-          next += page.length;
-          mustRead = page.length === this.#options.pageSize;
-          // While it read, the tail may have learned of something, or the caller have gone.
-          if (page.length === 0 && tail.last === 0 && !over()) await tail.changed(cursor);
-        } else {
-          await tail.changed(cursor);
-        }
-      }
-    } finally {
-      signal?.removeEventListener("abort", wake);
-      this.#leave(taskId, tail, cursor);
-    }
+  join(taskId: string, reader: TailReader) {
+    const tail = this.#tails.get(taskId) ?? this.#begin(taskId);
+    return { tail, place: tail.readers.add(reader) };
   }
 
-  async #page(taskId: string, tail: Tail, next: number, over: () => boolean): Promise<readonly Entry[]> {
+  armed(): void {
+    this.#options.runtime.at("follow.armed");
+  }
+
+  leave(taskId: string, tail: Tail, place: Place<TailReader>): void {
+    tail.readers.remove(place);
+    if (tail.readers.size === 0) this.#forget(taskId, tail);
+    if (this.#tails.size > 0) return;
+    this.#poll?.cancel();
+    this.#poll = undefined;
+  }
+
+  async page(taskId: string, tail: Tail, from: number): Promise<readonly Entry[]> {
     const { read, pageSize, runtime } = this.#options;
-    let page: readonly Entry[];
-    try {
-      page = await read(taskId, next - 1, pageSize);
-    } catch (error) {
-      // A journal that is being closed ends its readers without an error.
-      if (over()) return [];
-      throw error;
-    }
+    const page = await read(taskId, from - 1, pageSize);
     runtime.at("follow.read");
     // A short page ends where the log does: the others needn't read it again.
     if (page.length < pageSize) tail.absorb(page);
     return page;
-  }
-
-  #join(taskId: string, cursor: Cursor): Tail {
-    const tail = this.#tails.get(taskId) ?? this.#begin(taskId);
-    tail.cursors.add(cursor);
-    return tail;
   }
 
   #begin(taskId: string): Tail {
@@ -158,12 +127,9 @@ export class Tails {
     return tail;
   }
 
-  #leave(taskId: string, tail: Tail, cursor: Cursor): void {
-    tail.cursors.delete(cursor);
-    if (tail.cursors.size === 0 && this.#tails.get(taskId) === tail) this.#tails.delete(taskId);
-    if (this.#tails.size > 0) return;
-    this.#poll?.cancel();
-    this.#poll = undefined;
+  #forget(taskId: string, tail: Tail): void {
+    if (this.#tails.get(taskId) === tail) this.#tails.delete(taskId);
+    tail.forget();
   }
 
   /** The log goes up to `position` at least, and the tail isn't there. */

@@ -168,6 +168,13 @@ export interface LoadedTask {
   readonly position: number;
 }
 
+/** Is told of the entries of a log, each once, in order, never from within the call that it was handed over in. */
+export interface Listener {
+  entry(stored: StoredEvent): void;
+  /** The signal has aborted, or the journal was closed; with an error, the log could not be read. */
+  ended(error: unknown): void;
+}
+
 /**
  * The append-only log per task, and the only place where the request side and the agent side meet. Every read takes a reader; what
  * isn't theirs looks as if it didn't exist.
@@ -186,6 +193,10 @@ export interface Journal {
    * consumer breaks, or the journal is closed. A terminal entry doesn't end it. For whoever has loaded the task as its reader.
    */
   follow(taskId: string, after: number, signal?: AbortSignal): AsyncIterable<StoredEvent>;
+  /**
+   * The same, told instead of asked for: nothing waits between two entries. Gives what ends it, without a word; else `ended` is called.
+   */
+  watch(taskId: string, after: number, listener: Listener, signal?: AbortSignal): () => void;
   list(reader: Scope, query: ListQuery): Promise<ListPage>;
   /** What a key was used for, within its window of 24 hours. */
   recall(key: Uint8Array): Promise<Duplicate | undefined>;

@@ -22,6 +22,7 @@ import {
   type Head,
   type Journal,
   type Leases,
+  type Listener,
   type ListQuery,
   type LoadedTask,
   type Reader,
@@ -144,6 +145,10 @@ class SqlJournal implements Journal {
 
   follow(taskId: string, after: number, signal?: AbortSignal) {
     return this.#tails.follow(taskId, after, signal);
+  }
+
+  watch(taskId: string, after: number, listener: Listener, signal?: AbortSignal) {
+    return this.#tails.watch(taskId, after, listener, signal);
   }
 
   list(reader: Scope, query: ListQuery) {

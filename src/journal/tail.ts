@@ -1,10 +1,9 @@
+import { Bag } from "../runtime/bag.js";
 import type { Entry } from "./event.js";
 
 /** A reader that may be parked until its tail changes. */
-export interface Cursor {
-  wake: (() => void) | undefined;
-  /** Its reader has gone. */
-  left: boolean;
+export interface TailReader {
+  wake(): void;
 }
 
 /**
@@ -12,7 +11,7 @@ export interface Cursor {
  * is what was committed, never what was announced.
  */
 export class Tail {
-  readonly cursors = new Set<Cursor>();
+  readonly readers = new Bag<TailReader>();
   /** The task is worked on in this process. */
   held = false;
   readonly #limits: { readonly entries: number; readonly bytes: number };
@@ -39,11 +38,11 @@ export class Tail {
 
   /** Takes in entries, and wakes the readers if any is new. False: there is a gap before them, and they were left out. */
   absorb(entries: readonly Entry[]): boolean {
-    const fresh = entries.filter(({ position }) => position > this.#last);
-    const [first] = fresh;
+    const first = entries.find(({ position }) => position > this.#last);
     if (first === undefined) return true;
     if (this.#last > 0 && first.position !== this.#last + 1) return false;
-    for (const entry of fresh) {
+    for (const entry of entries) {
+      if (entry.position <= this.#last) continue;
       this.#ring.push(entry);
       this.#bytes += entry.size;
       this.#last = entry.position;
@@ -62,15 +61,12 @@ export class Tail {
   }
 
   wake(): void {
-    for (const cursor of this.cursors) cursor.wake?.();
+    this.readers.each(wake);
   }
 
-  /** Parks a reader until the tail changes, or its owner wakes it. */
-  async changed(cursor: Cursor): Promise<void> {
-    await new Promise<void>((resolve) => {
-      cursor.wake = resolve;
-    });
-    cursor.wake = undefined;
+  /** Nobody reads it any more: lets go of what it has. */
+  forget(): void {
+    this.#ring = [];
   }
 
   #trim(): void {
@@ -78,4 +74,8 @@ export class Tail {
       this.#bytes -= this.#ring.shift()?.size ?? 0;
     }
   }
+}
+
+function wake(reader: TailReader): void {
+  reader.wake();
 }
