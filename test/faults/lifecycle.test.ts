@@ -48,7 +48,7 @@ describe.each(WIRES)("over %s", (wire) => {
         expect(outcome.messages.at(-1)).toMatchObject({
           statusUpdate: { taskId: task.id, status: { state: "TASK_STATE_FAILED" } },
         });
-      await expect.poll(async () => (await get(task.id)).status.state).toBe("TASK_STATE_FAILED");
+      await expect.poll(async () => (await get(task.id)).status.state, { timeout: 10_000 }).toBe("TASK_STATE_FAILED");
       expect((await get(task.id)).status.message?.parts[0]?.text).not.toContain("postgres");
     },
   );

@@ -170,7 +170,7 @@ describe("a gRPC connection that goes away", () => {
     const { proxy, fallSilent } = deafProxy(Number(new URL(server.url).port));
     const port = await listening(proxy);
     closing.push(() => proxy.close());
-    const handler = handlerAt(port, { intervalMs: 50, timeoutMs: 50 });
+    const handler = handlerAt(port, { intervalMs: 50, timeoutMs: 250 });
     expect((await handler.listTasks({} as never, {})).totalSize).toBe(0);
     fallSilent();
     await expect(handler.listTasks({} as never, {})).rejects.toThrow();

@@ -158,12 +158,15 @@ describe("a task that waits for an authorization", () => {
       const waiting = peer.send("keep-open", { contextId });
       let id = "";
       await expect
-        .poll(async () => {
-          const page = await peer.handler.listTasks({ contextId } as never, {});
-          id = page.tasks[0]?.id ?? "";
-          const head = id === "" ? undefined : await journal.head(id, { tenant: "", owner: "anonymous" });
-          return head !== undefined && head.holder === undefined;
-        })
+        .poll(
+          async () => {
+            const page = await peer.handler.listTasks({ contextId } as never, {});
+            id = page.tasks[0]?.id ?? "";
+            const head = id === "" ? undefined : await journal.head(id, { tenant: "", owner: "anonymous" });
+            return head !== undefined && head.holder === undefined;
+          },
+          { timeout: 10_000 },
+        )
         .toBe(true);
       const events = peer.subscribe(id)[Symbol.asyncIterator]();
       expect((await events.next()).value?.task?.status?.state).toBe(TaskState.WORKING);
