@@ -1,4 +1,5 @@
 import { setMaxListeners } from "node:events";
+import type { Http2ServerRequest } from "node:http2";
 import { Code, type ConnectRouter, createConnectRouter, createContextValues } from "@connectrpc/connect";
 import type { UniversalHandler } from "@connectrpc/connect/protocol";
 import {
@@ -18,6 +19,7 @@ import { type GrpcService, v1Service } from "./service.js";
 
 const GRPC_MESSAGE = "grpc-message";
 const GRPC_STATUS = "grpc-status";
+const UNKNOWN_HOST = "unknown.invalid";
 /** More than any request may nest: what is too deep is judged, and named, where every other violation is. */
 const RECURSION_LIMIT = 1_000;
 
@@ -57,10 +59,9 @@ export function createGrpcBinding(context: BindingContext, options: GrpcOptions 
       remoteAddress: request.socket.remoteAddress ?? "",
       original: request,
     });
-    // What nobody reads of a refused request is in the way of the connection's next one.
-    (isHttp2(response) ? response.stream : response).once("finish", () => request.resume());
+    (isHttp2(response) ? response.stream : response).once("finish", () => readOn(request));
     const universal = {
-      ...universalRequestFromNodeRequest(request, response, undefined, values),
+      ...universalRequestFromNodeRequest(withUrl(request, path), response, undefined, values),
       // Whoever stops reading a body that is too large must still be able to answer.
       body: request.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>,
     };
@@ -97,6 +98,27 @@ function byPath({ handlers }: ConnectRouter): ReadonlyMap<string, UniversalHandl
 /** Of a target in origin or absolute form. */
 function pathOf(target: string): string {
   return target.replace(/^https?:\/\/[^/?]*/i, "").replace(/[?#].*$/, "");
+}
+
+/** What nobody reads of a refused request is in the way of the connection's next one. */
+function readOn(request: AnyRequest): void {
+  request.removeAllListeners("readable"); // of whoever read until then, and would be asked for each piece
+  request.resume();
+}
+
+/** A caller may send any host and any target; where they make no URL, the path is all that is left of them. */
+function withUrl(request: AnyRequest, path: string): AnyRequest {
+  const { headers, url = "" } = request;
+  const authority = isHttp2Request(request) ? request.authority : headers.host;
+  if (authority !== undefined && URL.canParse(url, `http://${authority}`)) return request;
+  headers.host = UNKNOWN_HOST;
+  if (isHttp2Request(request)) headers[":authority"] = UNKNOWN_HOST;
+  request.url = path;
+  return request;
+}
+
+function isHttp2Request(request: AnyRequest): request is Http2ServerRequest {
+  return request.httpVersionMajor === 2;
 }
 
 /** "There is no such method", as the wire of that content type says it. */
