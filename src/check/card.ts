@@ -1,8 +1,8 @@
-import { WELL_KNOWN_CARD } from "../a2a/agent-card.js";
 import { decodeJson } from "../a2a/codec.js";
 import { type AgentCard, AgentCardSchema } from "../a2a/types.js";
 import { isObject, type UnknownObject } from "../a2a/unknown-json.js";
 import { validate } from "../a2a/validate.js";
+import { cardPlaces, isServedAt } from "../client/agent-card.js";
 import type { Runtime } from "../runtime/runtime.js";
 import { type BareResponse, exchange, isAnswered, readBytes, readJson } from "./http.js";
 import type { Recorder } from "./report.js";
@@ -29,56 +29,58 @@ export interface CardContext {
 export async function fetchCard(context: CardContext, target: URL): Promise<FoundCard | undefined> {
   const { record } = context;
   const refused: string[] = [];
-  for (const url of placesOf(target)) {
+  const places = cardPlaces(target);
+  for (const url of places) {
     const answer = await fetchAt(context, url, {});
     if (!isAnswered(answer)) {
       refused.push(`${url}: ${told(answer)}`);
       break;
     }
-    const { response, type } = answer;
-    const body = await readJson(answer);
-    if (response.status !== 200 || !("json" in body) || !isObject(body.json)) {
-      const isJson = "json" in body && isObject(body.json);
-      refused.push(
-        `${url}: ${response.status !== 200 ? `HTTP ${response.status}` : isJson ? "" : "json" in body ? "no JSON object" : told(body)}`,
-      );
-      continue;
+    const found = await readCard(answer, url);
+    if (typeof found === "string") {
+      refused.push(`${url}: ${found}`);
+    } else if (url !== places[0] && !isServedAt(found.card, target)) {
+      refused.push(`${url}: the card of ${found.card.name}, which has no interface at ${target.href}`);
+    } else {
+      await judgeCard(context, found, answer);
+      return found;
     }
-    const { json } = body;
-    const card = readCard(json);
-    judgeContract(record, json);
-    if (card === undefined)
-      return record.fail("card.found", `${url}: a JSON object that can't be read as a card`) ?? undefined;
-    record.pass("card.found");
-    record.expect(
-      "card.content-type",
-      type === "application/json" || type === "application/a2a+json",
-      () => type || "none",
-    );
-    await judgeHeaders(context, url, response.headers);
-    return { url, json, card };
   }
   record.fail("card.found", refused.join("; "));
   return undefined;
 }
 
-function placesOf(target: URL): string[] {
-  if (target.pathname.endsWith(".json")) return [target.href];
-  const below = `${target.origin}${target.pathname.replace(/\/+$/, "")}${WELL_KNOWN_CARD}`;
-  return [...new Set([below, `${target.origin}${WELL_KNOWN_CARD}`])];
+/** The card of an answer, or why it is none. */
+async function readCard(answer: BareResponse, url: string): Promise<FoundCard | string> {
+  const body = await readJson(answer);
+  const { status } = answer.response;
+  if (status !== 200) return `HTTP ${status}`;
+  if (!("json" in body)) return told(body);
+  const { json } = body;
+  if (!isObject(json)) return "JSON that is no object";
+  try {
+    return { url, json, card: decodeJson(AgentCardSchema, json, { from: "peer" }) };
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+async function judgeCard(
+  context: CardContext,
+  { url, json }: FoundCard,
+  { response, type }: BareResponse,
+): Promise<void> {
+  const { record } = context;
+  record.pass("card.found");
+  const isJson = type === "application/json" || type === "application/a2a+json";
+  record.expect("card.content-type", isJson, () => type || "no content type");
+  judgeContract(record, json);
+  await judgeHeaders(context, url, response.headers);
 }
 
 function fetchAt({ runtime, headers, timeoutMs }: CardContext, url: string, more: Readonly<Record<string, string>>) {
   const sent = { accept: "application/json", "a2a-version": "1.0", origin: "https://example.org", ...headers, ...more };
   return exchange({ runtime }, { url, method: "GET", headers: sent, timeoutMs });
-}
-
-function readCard(json: UnknownObject): AgentCard | undefined {
-  try {
-    return decodeJson(AgentCardSchema, json, { from: "peer" });
-  } catch {
-    return undefined;
-  }
 }
 
 function judgeContract(record: Recorder, json: UnknownObject): void {
@@ -103,7 +105,7 @@ async function judgeHeaders(context: CardContext, url: string, headers: Headers)
   if (etag === null) return record.skip("card.conditional", "there is no ETag to ask with");
   const again = await fetchAt(context, url, { "if-none-match": etag });
   if (!isAnswered(again)) return record.skip("card.conditional", told(again));
-  await readBytes(again as BareResponse);
+  await readBytes(again);
   record.expect(
     "card.conditional",
     again.response.status === 304,

@@ -9,7 +9,7 @@ import { patient } from "./patient.js";
 import { probeCapabilities } from "./probe-capabilities.js";
 import { probeEnded, probeInvalid, probeUnknown } from "./probe-errors.js";
 import { probeCancel, probeRunning } from "./probe-running.js";
-import { probeSend } from "./probe-send.js";
+import { type FirstAnswer, probeSend } from "./probe-send.js";
 import { probeStream } from "./probe-stream.js";
 import { probeGet, probeList } from "./probe-tasks.js";
 import { probeGrpc, probeHttpJson, probeJsonRpc, probeVersions } from "./probe-wire.js";
@@ -140,18 +140,9 @@ async function exercise(subject: Subject): Promise<void> {
   };
   const first = await probeSend(subject);
   if (first.case === "none") skip(NEEDS_ANSWER, first.because);
-  const task = first.case === "task" ? first : undefined;
-  if (first.case === "message") {
-    skip(NEEDS_TASK, "the agent answers with messages, so there is no task");
-    await probeStream(subject, "");
-  }
-  if (task !== undefined) {
-    await probeStream(subject, task.contextId);
-    await probeGet(subject, task.id);
-    await probeList(subject, task.id, task.contextId);
-    await probeRunning(subject);
-    await cancelOpen(subject);
-  }
+  else await probeAnswering(subject, first);
+  if (first.case === "message") skip(NEEDS_TASK, "the agent answers with messages, so there is no task");
+  const [task] = tasks.values();
   await probeUnknown(subject);
   await probeInvalid(subject, task?.id);
   await probeCapabilities(subject, task?.id);
@@ -162,6 +153,19 @@ async function exercise(subject: Subject): Promise<void> {
   await probeWire(subject);
   const why = first.case === "none" ? first.because : "nothing came back that is of it";
   record.expect("interface.spoken", subject.hasAnswered(), () => why);
+}
+
+/** What an agent that answers does with its tasks. A slow one is first asked for a task that it needn't finish. */
+async function probeAnswering(subject: Subject, { case: answered }: FirstAnswer): Promise<void> {
+  if (answered === "slow") await probeRunning(subject);
+  const [task] = subject.tasks.values();
+  await probeStream(subject, task?.contextId ?? "");
+  if (task !== undefined) {
+    await probeGet(subject, task.id);
+    await probeList(subject, task.id, task.contextId);
+  }
+  if (answered === "task") await probeRunning(subject);
+  await cancelOpen(subject);
 }
 
 /** Leaves nothing waiting behind; what is interrupted can be canceled as well. */

@@ -52,7 +52,7 @@ async function probeExtendedCard(subject: Subject): Promise<void> {
 async function probeRequiredExtensions(subject: Subject): Promise<void> {
   const required = subject.card.capabilities?.extensions.filter((one) => one.required) ?? [];
   if (required.length === 0) return;
-  const request = { message: messageOf(subject) };
+  const request = { message: messageOf(subject), configuration: { returnImmediately: true } };
   const outcome = await call(subject, "sendMessage", request, { headers: { "a2a-extensions": "" } });
   const uris = required.map(({ uri }) => uri).join(", ");
   expectRefusal(

@@ -72,9 +72,17 @@ export async function probeInvalid(subject: Subject, taskId: string | undefined)
     ["with parts that are no list", { message: { ...whole(), parts: "a" } }],
     ["with historyLength -1", { message: whole(), configuration: { historyLength: -1 } }],
   ];
-  for (const [what, request] of required) await refused(subject, "invalid.required", "sendMessage", request, what);
-  if (subject.speaker.isJson)
-    for (const [what, request] of values) await refused(subject, "invalid.values", "sendMessage", request, what);
+  // Where it is taken after all, nobody has to wait for the answer.
+  const send = (
+    rule: "invalid.required" | "invalid.values",
+    what: string,
+    { configuration = {}, ...request }: JsonObject,
+  ) => {
+    const impatient = { ...request, configuration: { returnImmediately: true, ...(configuration as JsonObject) } };
+    return refused(subject, rule, "sendMessage", impatient, what);
+  };
+  for (const [what, request] of required) await send("invalid.required", what, request);
+  if (subject.speaker.isJson) for (const [what, request] of values) await send("invalid.values", what, request);
   if (taskId !== undefined) {
     await refused(subject, "invalid.values", "getTask", { id: taskId, historyLength: -1 }, "with historyLength -1");
     if (subject.speaker.isJson) await probeUnknownFields(subject, taskId);
@@ -88,7 +96,13 @@ async function refused(
   request: JsonObject,
   what: string,
 ): Promise<void> {
-  expectRefusal(subject, rule, await call(subject, key, request), ["INVALID_PARAMS"], `${key} ${what}`);
+  expectRefusal(
+    subject,
+    rule,
+    await call(subject, key, request, { isBroken: true }),
+    ["INVALID_PARAMS"],
+    `${key} ${what}`,
+  );
 }
 
 async function probeUnknownFields(subject: Subject, id: string): Promise<void> {

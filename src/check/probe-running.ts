@@ -23,7 +23,8 @@ export async function probeRunning(subject: Subject): Promise<void> {
     for (const rule of ["subscribe.first", "subscribe.ends"] as const) record.skip(rule, "the agent doesn't stream");
   } else if (opened.case !== "stream") {
     if (await hasEnded(subject, id)) record.skip("subscribe.first", "the task had ended before it could be followed");
-    else judge(record, "subscribe.first", opened, false);
+    else if (opened.case === "unsent") record.skip("subscribe.first", opened.why);
+    else record.fail("subscribe.first", told(opened)); // who says nothing at first loses what happened before (§3.1.6)
   }
   const stream = opened?.case === "stream" ? opened : undefined;
   const first = await stream?.next();

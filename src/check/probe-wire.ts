@@ -45,7 +45,7 @@ export async function probeJsonRpc({ record }: Subject, speaker: JsonRpcSpeaker)
     "p",
   );
   await expect(
-    "jsonrpc.invalid-params",
+    "invalid.values",
     "INVALID_PARAMS",
     '{"jsonrpc":"2.0","id":"q","method":"GetTask","params":{"id":7}}',
     "q",

@@ -22,12 +22,22 @@ export function* reportLines(report: Report): Generator<string> {
   }
   const unchecked = findings.filter(({ verdict }) => verdict === "not-checked");
   if (unchecked.length > 0) yield "\nnot checked";
-  for (const { where, rule, because } of unchecked) yield `  ${where}  ${rule}: ${because ?? "nothing to check"}`;
+  yield* uncheckedLines(unchecked);
 
   const { MUST, SHOULD, MAY } = failuresOf(report);
   const passed = findings.filter(({ verdict }) => verdict === "passed").length;
   const failed = MUST + SHOULD + MAY === 0 ? "nothing failed" : `failed: ${MUST} MUST, ${SHOULD} SHOULD, ${MAY} MAY`;
   yield `\n${passed} passed, ${failed}, ${unchecked.length} not checked`;
+}
+
+/** The same rule isn't checked for the same reason over several bindings. */
+function* uncheckedLines(findings: readonly Finding[]): Generator<string> {
+  const places = new Map<string, string[]>();
+  for (const { where, rule, because } of findings) {
+    const what = `${rule}: ${because ?? "nothing to check"}`;
+    places.set(what, [...(places.get(what) ?? []), where]);
+  }
+  for (const [what, where] of places) yield `  ${what} (${where.join(", ")})`;
 }
 
 function* failureLines({ severity, where, rule, section, expected, seen }: Finding): Generator<string> {

@@ -1,7 +1,7 @@
 import { type RuleId, rules, type Severity } from "./rules.js";
 
 /** As many different faults of one kind are told. */
-const MAX_SEEN = 5;
+const MAX_SEEN = 10;
 const MAX_LENGTH = 400;
 
 /** What one rule came to at one place. */
@@ -14,7 +14,7 @@ export interface Finding {
   readonly section: string;
   readonly expected: string;
   readonly verdict: "passed" | "failed" | "not-checked";
-  /** What came instead, the first five. Empty unless it failed. */
+  /** What came instead, the first ten. Empty unless it failed. */
   readonly seen: readonly string[];
   /** Why it wasn't checked. */
   readonly because?: string;

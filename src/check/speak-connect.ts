@@ -65,11 +65,11 @@ export function createConnectSpeaker(context: SpeakerContext): ConnectSpeaker {
     );
   }
 
-  async function read(answer: BareResponse, operation: Operation): Promise<Outcome> {
+  async function read(answer: BareResponse, operation: Operation | undefined): Promise<Outcome> {
     const body = await readJson(answer);
     if (!("json" in body)) return body;
     if (!answer.response.ok) return readError(body.json, answer);
-    judgeMessage(record, operation, body.json);
+    if (operation !== undefined) judgeMessage(record, operation, body.json);
     return resultOf(body.json);
   }
 
@@ -93,7 +93,7 @@ export function createConnectSpeaker(context: SpeakerContext): ConnectSpeaker {
     codes: "grpc",
     async call(operation, request, options) {
       const answer = await send(operation, "application/json", JSON.stringify(addressed(request, tenant)), options);
-      return isAnswered(answer) ? read(answer, operation) : answer;
+      return isAnswered(answer) ? read(answer, options?.isBroken ? undefined : operation) : answer;
     },
     async open(operation, request, options): Promise<OpenStream | Outcome> {
       const message = new TextEncoder().encode(JSON.stringify(addressed(request, tenant)));

@@ -54,8 +54,8 @@ export function createGrpcSpeaker(binding: "grpc" | "grpc-web", context: Speaker
     return wireError(Number(status), { message, details: details ?? [] }, known);
   }
 
-  function messageOf(bytes: Uint8Array, operation: Operation): Outcome {
-    judgeMessage(record, operation, bytes);
+  function messageOf(bytes: Uint8Array, operation: Operation, isBroken = false): Outcome {
+    if (!isBroken) judgeMessage(record, operation, bytes);
     try {
       return resultOf(encodeJson(operation.output, fromBinary<DescMessage>(operation.output, bytes)));
     } catch (error) {
@@ -63,11 +63,11 @@ export function createGrpcSpeaker(binding: "grpc" | "grpc-web", context: Speaker
     }
   }
 
-  async function read(call: CarriedCall, operation: Operation | undefined): Promise<Outcome> {
+  async function read(call: CarriedCall, operation?: Operation, isBroken?: boolean): Promise<Outcome> {
     let result: Outcome | undefined;
     for await (const message of call.messages) {
       if (!(message instanceof Uint8Array)) result = message;
-      else result ??= operation === undefined ? { case: "result", json: {} } : messageOf(message, operation);
+      else result ??= operation === undefined ? { case: "result", json: {} } : messageOf(message, operation, isBroken);
     }
     call.release();
     if (result?.case === "silent" || result?.case === "broken") return result;
@@ -91,11 +91,11 @@ export function createGrpcSpeaker(binding: "grpc" | "grpc-web", context: Speaker
     codes: "grpc",
     async send(method, message) {
       const call = await send(method, message);
-      return "messages" in call ? read(call, undefined) : call;
+      return "messages" in call ? read(call) : call;
     },
     async call(operation, request, options) {
       const call = await send(operation.name, bytesOf(operation, addressed(request, tenant)), options);
-      return "messages" in call ? read(call, operation) : call;
+      return "messages" in call ? read(call, operation, options?.isBroken) : call;
     },
     async open(operation, request, options): Promise<OpenStream | Outcome> {
       const call = await send(operation.name, bytesOf(operation, addressed(request, tenant)), options);

@@ -13,6 +13,7 @@ import {
   type Speaker,
   type SpeakerContext,
   type SpeakOptions,
+  told,
 } from "./speaker.js";
 import { streamOf } from "./stream-of.js";
 
@@ -69,7 +70,7 @@ export function createHttpJsonSpeaker(context: SpeakerContext): HttpJsonSpeaker 
   function readError({ response, type }: BareResponse, body: { readonly json: unknown } | Outcome): Outcome {
     const { status } = response;
     const json = "json" in body ? body.json : undefined;
-    const seen = `HTTP ${status} ${type} ${"json" in body ? excerpt(JSON.stringify(json)) : body.case === "broken" ? body.why : ""}`;
+    const seen = "json" in body ? `HTTP ${status} ${type}: ${excerpt(JSON.stringify(json))}` : told(body);
     judgeShape(record, "http.error-shape", judgeStatusBody(json), seen);
     const { code, message, details } = isObject(json) && isObject(json.error) ? json.error : {};
     if (Number.isInteger(code))
@@ -107,7 +108,7 @@ export function createHttpJsonSpeaker(context: SpeakerContext): HttpJsonSpeaker 
       const [route] = routesFor(operation);
       if (route === undefined) return { case: "broken", why: `${operation.name} has no route here` };
       const answer = await sendBy(route, addressed(request, tenant), ACCEPT, options);
-      return isAnswered(answer) ? read(answer, operation) : answer;
+      return isAnswered(answer) ? read(answer, options?.isBroken ? undefined : operation) : answer;
     },
     async open(operation, request, options): Promise<OpenStream | Outcome> {
       let last: Outcome = { case: "broken", why: `${operation.name} has no route here` };
@@ -117,9 +118,11 @@ export function createHttpJsonSpeaker(context: SpeakerContext): HttpJsonSpeaker 
         const { response, type, release } = answer;
         const isSubscribe = route.verb === "subscribe" && route.method === "POST";
         if (response.ok && type === "text/event-stream") {
+          record.pass("stream.content-type");
           if (isSubscribe) record.pass("http.subscribe");
           return streamOf(record, readEvents(answer), ({ json }) => readEvent(json, operation), release);
         }
+        if (response.ok) record.fail("stream.content-type", type || "no content type");
         if (!isSubscribe || !(response.status === 405 || response.status === 404 || response.status === 501))
           return read(answer, operation);
         last = await read(answer, operation);

@@ -84,14 +84,19 @@ export function createJsonRpcSpeaker(context: SpeakerContext): JsonRpcSpeaker {
     async call(operation, request, options) {
       const id = runtime.id();
       const answer = await send(bodyOf(id, operation, addressed(request, tenant)), "application/json", options);
-      return isAnswered(answer) ? read(answer, id, operation) : answer;
+      return isAnswered(answer) ? read(answer, id, options?.isBroken ? undefined : operation) : answer;
     },
     async open(operation, request, options): Promise<OpenStream | Outcome> {
       const id = runtime.id();
       const accept = "text/event-stream, application/json";
       const answer = await send(bodyOf(id, operation, addressed(request, tenant)), accept, options);
       if (!isAnswered(answer)) return answer;
-      if (answer.type !== "text/event-stream") return read(answer, id, operation);
+      if (answer.type !== "text/event-stream") {
+        if (answer.response.ok && answer.type !== "application/json")
+          record.fail("stream.content-type", answer.type || "no content type");
+        return read(answer, id, operation);
+      }
+      record.pass("stream.content-type");
       return streamOf(record, readEvents(answer), ({ json }) => unwrap(json, id, operation, answer), answer.release);
     },
     close() {},

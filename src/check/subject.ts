@@ -29,7 +29,7 @@ export interface Subject {
   readonly timeoutMs: number;
   /** Of the tasks that were made: how they were last seen. */
   readonly tasks: Map<string, Task>;
-  /** What each refused request was refused for, by what it was. */
+  /** What each request that had to be refused was refused for, by what it was. */
   readonly refusals: Map<string, string>;
 }
 
@@ -140,6 +140,7 @@ export function expectRefusal(
   const columns = reasons.map((reason) => errorRow(reason)[speaker.codes]);
   const wanted = reasons.map((reason, index) => `${columns[index]} ${reason}`).join(" or ");
   if (outcome.case !== "error") {
+    if (outcome.case === "result") refusals.set(what, "no error");
     judge(record, rule, outcome, false, () => `${what}: ${told(outcome)}, not ${wanted}`);
     return;
   }

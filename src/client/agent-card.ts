@@ -55,13 +55,15 @@ export function readAgentCard(card: AgentCard | AgentCardJson | unknown, place =
   );
 }
 
-function cardPlaces(target: URL): string[] {
+/** Where the card behind an address may be. */
+export function cardPlaces(target: URL): string[] {
   if (target.pathname.endsWith(".json")) return [target.href];
   const below = `${target.origin}${trimmed(target.pathname)}${WELL_KNOWN_CARD}`;
   return [...new Set([below, `${target.origin}${WELL_KNOWN_CARD}`])];
 }
 
-function isServedAt({ supportedInterfaces }: AgentCard, { pathname }: URL): boolean {
+/** Whether a card has an interface at an address, or below it. */
+export function isServedAt({ supportedInterfaces }: AgentCard, { pathname }: URL): boolean {
   const path = trimmed(pathname);
   return supportedInterfaces.some(({ url }) => {
     const served = URL.canParse(url) ? trimmed(new URL(url).pathname) : "";
