@@ -19,8 +19,8 @@ export interface EveryWire {
   close(): Promise<void>;
 }
 
-/** Serves the scripted agent. */
-export async function everyWire(): Promise<EveryWire> {
+/** Serves the scripted agent. Default: callers say who they are; without `auth`, everybody is the same one. */
+export async function everyWire({ auth = true }: { auth?: boolean } = {}): Promise<EveryWire> {
   const errors: object[] = [];
   const logger = {
     ...silentLogger,
@@ -31,10 +31,10 @@ export async function everyWire(): Promise<EveryWire> {
     port: 0,
     journal: "memory:",
     logger,
-    auth: byHeader,
-    extendedCard: extended,
+    ...(auth ? { auth: byHeader, extendedCard: extended } : {}),
     cancelGraceMs: 100,
     drainMs: 200,
+    heartbeatMs: 500, // a caller that has closed its half and then gone is noticed by the next one
   });
   const clients: { close(): void }[] = [];
   return {
