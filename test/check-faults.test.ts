@@ -1,10 +1,12 @@
+import type { Agent } from "nuncio";
 import { describe, expect, test } from "vitest";
+import trip from "../examples/trip.js";
 import { checkAgent, type Report } from "../src/check/check.js";
 import type { RuleId } from "../src/check/rules.js";
 import { type Json, type Passing, startTampering, type Tampering } from "./support/tampering-agent.js";
 
-async function checked(tampering: Tampering, timeoutMs: number): Promise<Report> {
-  await using served = await startTampering(tampering);
+async function checked(tampering: Tampering, timeoutMs: number, agent?: Agent): Promise<Report> {
+  await using served = await startTampering(tampering, agent);
   return await checkAgent(served.url, { bindings: ["jsonrpc"], timeoutMs });
 }
 
@@ -231,11 +233,30 @@ test("nothing fails where nothing is changed", async () => {
   const report = await checked({}, 10_000);
   expect(failed(report)).toEqual([]);
   const unchecked = report.findings.filter(({ verdict }) => verdict === "not-checked").map(({ rule }) => rule);
-  expect(unchecked.sort()).toEqual(["card.tls", "equal.errors", "equal.list", "equal.task"]);
+  expect(unchecked.sort()).toEqual(["card.tls", "equal.errors", "equal.list", "equal.task", "follow-up.same"]);
 });
 
 describe("a fault is found:", () => {
   test.each(faults)("%s", async (rule, tampering) => {
     expect(failed(await checked(tampering, 1_500))).toContain(rule);
+  });
+
+  test.each<[RuleId, Tampering]>([
+    [
+      "follow-up.same",
+      {
+        answer: answersTo("SendMessage", (answer, params) => {
+          if ((params.message as Json | undefined)?.taskId !== undefined)
+            set(answer, ["result", "task", "id"], "another");
+        }),
+      },
+    ],
+    [
+      "context.mismatch",
+      accept((passing) => sent(passing).taskId !== undefined && sent(passing).contextId !== undefined),
+    ],
+  ])("%s of a task that asks", async (rule, tampering) => {
+    expect(failed(await checked({}, 1_500, trip))).toEqual([]);
+    expect(failed(await checked(tampering, 1_500, trip))).toContain(rule);
   });
 });

@@ -9,7 +9,7 @@ import { patient } from "./patient.js";
 import { probeCapabilities } from "./probe-capabilities.js";
 import { probeEnded, probeInvalid, probeUnknown } from "./probe-errors.js";
 import { probeCancel, probeRunning } from "./probe-running.js";
-import { type FirstAnswer, probeSend } from "./probe-send.js";
+import { type FirstAnswer, probeFollowUp, probeSend } from "./probe-send.js";
 import { probeStream } from "./probe-stream.js";
 import { probeGet, probeList } from "./probe-tasks.js";
 import { probeGrpc, probeHttpJson, probeJsonRpc, probeVersions } from "./probe-wire.js";
@@ -164,7 +164,10 @@ async function probeAnswering(subject: Subject, { case: answered }: FirstAnswer)
     await probeGet(subject, task.id);
     await probeList(subject, task.id, task.contextId);
   }
-  if (answered === "task") await probeRunning(subject);
+  if (answered === "task") {
+    await probeFollowUp(subject);
+    await probeRunning(subject);
+  }
   await cancelOpen(subject);
 }
 

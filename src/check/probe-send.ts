@@ -2,7 +2,7 @@ import { isSettled } from "../a2a/task-state.js";
 import { TaskState } from "../a2a/types.js";
 import { isObject, type UnknownObject } from "../a2a/unknown-json.js";
 import type { RuleId } from "./rules.js";
-import { type Outcome, told } from "./speaker.js";
+import { told } from "./speaker.js";
 import { call, judge, messageOf, readTask, type Subject } from "./subject.js";
 
 /** Longest wait for an answer that has to come at once, in milliseconds. */
@@ -94,8 +94,25 @@ export async function probeReturnImmediately(
   return { id: task.id };
 }
 
-/** A message in a context that the agent has (§3.4.1). */
-export function judgeContext({ record }: Subject, contextId: string, sent: string, outcome: Outcome): void {
-  if (contextId !== "" || outcome.case === "result")
-    record.expect("context.kept", contextId === sent, () => `sent ${sent}, got ${JSON.stringify(contextId)}`);
+/** A message in a context that the agent has: it is in it (§3.4.1). */
+export function judgeContext({ record }: Subject, contextId: string, sent: string): void {
+  record.expect("context.kept", contextId === sent, () => `sent ${sent}, got ${JSON.stringify(contextId)}`);
+}
+
+/** Answers a task that asks (§3.4.3): the same task goes on, in its context, and in no other. */
+export async function probeFollowUp(subject: Subject): Promise<void> {
+  const { record, tasks } = subject;
+  const asking = [...tasks.values()].find(({ status }) => status?.state === TaskState.INPUT_REQUIRED);
+  if (asking === undefined) {
+    record.skip("follow-up.same", "no task asks for anything");
+    return;
+  }
+  const { id, contextId } = asking;
+  const elsewhere = messageOf(subject, { taskId: id, contextId: subject.runtime.id() });
+  const strange = await call(subject, "sendMessage", { message: elsewhere });
+  judge(record, "context.mismatch", strange, strange.case === "error");
+  const outcome = await call(subject, "sendMessage", { message: messageOf(subject, { taskId: id }) });
+  const task = outcome.case === "result" ? readTask(outcome.json.task) : undefined;
+  judge(record, "follow-up.same", outcome, task?.id === id && task.contextId === contextId);
+  if (task !== undefined) tasks.set(task.id, task);
 }

@@ -43,7 +43,7 @@ export async function probeStream(subject: Subject, contextId: string): Promise<
   const task = fold?.task;
   if (task === undefined) return undefined;
   subject.tasks.set(task.id, task);
-  if (contextId !== "") judgeContext(subject, task.contextId, contextId, { case: "result", json: {} });
+  if (contextId !== "") judgeContext(subject, task.contextId, contextId);
   judgeEnd(subject, collected, fold?.state);
   await judgeSame(subject, task);
   return task.id;

@@ -81,6 +81,7 @@ const behaviourRules = {
   "message.role": must("§4.1.5", "What the agent says has ROLE_AGENT"),
   "context.kept": must("§3.4.1", "The caller's contextId is kept, or the message refused"),
   "context.mismatch": must("§3.4.3", "A contextId that isn't the task's is refused"),
+  "follow-up.same": must("§3.4.3", "An answer to a task that asks goes on with that task, in its context"),
   "task.same": must("§3.1.3", "A task that is asked for is the one that was returned"),
   "history.zero": should("§3.2.4", "historyLength 0 leaves history out"),
   "history.most": must("§3.2.4", "historyLength n returns at most n messages"),

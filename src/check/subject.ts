@@ -2,7 +2,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { decodeJson } from "../a2a/codec.js";
 import { errorRow, errorTable, type Reason } from "../a2a/errors.js";
 import type { OperationKey } from "../a2a/operation.js";
-import { type AgentCard, type Task, TaskSchema, type TaskState } from "../a2a/types.js";
+import { type AgentCard, type Task, TaskSchema } from "../a2a/types.js";
 import { isObject, type UnknownObject } from "../a2a/unknown-json.js";
 import { v1 } from "../a2a/v1.js";
 import type { Runtime } from "../runtime/runtime.js";
@@ -103,11 +103,6 @@ export async function currentTask(subject: Subject, id: string): Promise<Task | 
   const task = outcome.case === "result" ? readTask(outcome.json) : undefined;
   if (task !== undefined) subject.tasks.set(id, task);
   return task;
-}
-
-/** The state that a task was last seen in. */
-export function stateOf(task: Task | undefined): TaskState | undefined {
-  return task?.status?.state;
 }
 
 /** Passes or fails by an outcome. Without an answer nothing is known, but that there should have been one. */

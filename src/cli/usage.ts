@@ -29,5 +29,5 @@ ${Object.values(usage)
   nuncio help, nuncio --version
 
 Every call takes --binding jsonrpc|http-json|grpc|grpc-web|connect, --header "name: value" (repeatable), --timeout SECONDS and --json.
-Exit codes: 0 done; 1 the task ended FAILED, REJECTED or CANCELED, or what was checked or validated breaks the contract; 2 written wrongly; 3 the call failed and the agent didn't act;
-4 the call failed and it isn't known whether the agent acted.`;
+Exit codes: 0 done; 1 the task ended FAILED, REJECTED or CANCELED, or what was checked or validated breaks the contract;
+2 written wrongly; 3 the call failed and the agent didn't act; 4 the call failed and it isn't known whether the agent acted.`;

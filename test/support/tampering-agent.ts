@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
-import { agent, type Server, serve } from "nuncio";
+import { type Agent, agent, type Server, serve } from "nuncio";
 import { parseEvents } from "../../src/bindings/sse.js";
 import { quiet } from "./small-agents.js";
 
@@ -43,8 +43,11 @@ const countingAgent = () => {
 };
 
 /** Our own agent behind a server that changes what it says over JSON-RPC: one fault at a time, the rest exact. */
-export async function startTampering(tampering: Tampering): Promise<{ readonly url: URL } & AsyncDisposable> {
-  const behind: Server = await serve(countingAgent(), { ...quiet, drainMs: 100, cancelGraceMs: 100 });
+export async function startTampering(
+  tampering: Tampering,
+  served: Agent = countingAgent(),
+): Promise<{ readonly url: URL } & AsyncDisposable> {
+  const behind: Server = await serve(served, { ...quiet, drainMs: 100, cancelGraceMs: 100 });
   const http = createServer(async (request, response) => {
     const isCard = request.method === "GET";
     const answer = await forward(request, behind.url);
