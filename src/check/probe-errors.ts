@@ -99,7 +99,7 @@ async function refused(
   expectRefusal(
     subject,
     rule,
-    await call(subject, key, request, { isBroken: true }),
+    await call(subject, key, request, { isUnjudged: true }),
     ["INVALID_PARAMS"],
     `${key} ${what}`,
   );

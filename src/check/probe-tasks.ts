@@ -134,7 +134,13 @@ async function probeBounds(subject: Subject): Promise<void> {
     { pageToken: "%%no-token" },
   ]) {
     const what = `ListTasks ${JSON.stringify(request)}`;
-    expectRefusal(subject, "invalid.values", await call(subject, "listTasks", request), ["INVALID_PARAMS"], what);
+    expectRefusal(
+      subject,
+      "invalid.values",
+      await call(subject, "listTasks", request, { isUnjudged: true }),
+      ["INVALID_PARAMS"],
+      what,
+    );
   }
 }
 

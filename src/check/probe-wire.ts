@@ -9,19 +9,25 @@ import { call, expectRefusal, judge, type Subject } from "./subject.js";
 /** Harmless, and understood by every agent. */
 const ASK = { pageSize: 1 };
 
-/** Version negotiation (§3.6). */
+/** Version negotiation (§3.6). What the agent says to a plain 1.0 is what it has to say to the other ways of asking for it. */
 export async function probeVersions(subject: Subject): Promise<void> {
   const { record, speaker } = subject;
-  const ask = (version: string, query?: string) => call(subject, "listTasks", ASK, { version, query });
+  const ask = (version: string, query?: string) =>
+    call(subject, "listTasks", ASK, { version, query, isUnjudged: true });
+  const plain = await ask("1.0");
+  const isServed = (outcome: Outcome) =>
+    outcome.case === "error" && plain.case === "error"
+      ? outcome.error.code === plain.error.code && outcome.error.reason === plain.error.reason
+      : outcome.case === "result";
   expectRefusal(subject, "version.unsupported", await ask("99.0"), ["VERSION_NOT_SUPPORTED"], "A2A-Version: 99.0");
   const patched = await ask("1.0.99");
-  judge(record, "version.patch", patched, patched.case === "result", () => `A2A-Version: 1.0.99: ${told(patched)}`);
+  judge(record, "version.patch", patched, isServed(patched), () => `A2A-Version: 1.0.99: ${told(patched)}`);
   if (speaker.binding !== "jsonrpc" && speaker.binding !== "http-json")
     return record.skip("version.absent", "the name of the service says the version");
   const absent = await ask("");
-  judge(record, "version.absent", absent, absent.case === "error", () => `without A2A-Version: ${told(absent)}`);
+  judge(record, "version.absent", absent, !isServed(absent), () => `without A2A-Version: ${told(absent)}`);
   const query = await ask("", "A2A-Version=1.0");
-  judge(record, "version.query", query, query.case === "result", () => `?A2A-Version=1.0: ${told(query)}`);
+  judge(record, "version.query", query, isServed(query), () => `?A2A-Version=1.0: ${told(query)}`);
 }
 
 /** What is no request of JSON-RPC (§9.5). */

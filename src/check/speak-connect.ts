@@ -93,7 +93,7 @@ export function createConnectSpeaker(context: SpeakerContext): ConnectSpeaker {
     codes: "grpc",
     async call(operation, request, options) {
       const answer = await send(operation, "application/json", JSON.stringify(addressed(request, tenant)), options);
-      return isAnswered(answer) ? read(answer, options?.isBroken ? undefined : operation) : answer;
+      return isAnswered(answer) ? read(answer, options?.isUnjudged ? undefined : operation) : answer;
     },
     async open(operation, request, options): Promise<OpenStream | Outcome> {
       const message = new TextEncoder().encode(JSON.stringify(addressed(request, tenant)));

@@ -54,8 +54,8 @@ export function createGrpcSpeaker(binding: "grpc" | "grpc-web", context: Speaker
     return wireError(Number(status), { message, details: details ?? [] }, known);
   }
 
-  function messageOf(bytes: Uint8Array, operation: Operation, isBroken = false): Outcome {
-    if (!isBroken) judgeMessage(record, operation, bytes);
+  function messageOf(bytes: Uint8Array, operation: Operation, isUnjudged = false): Outcome {
+    if (!isUnjudged) judgeMessage(record, operation, bytes);
     try {
       return resultOf(encodeJson(operation.output, fromBinary<DescMessage>(operation.output, bytes)));
     } catch (error) {
@@ -63,11 +63,12 @@ export function createGrpcSpeaker(binding: "grpc" | "grpc-web", context: Speaker
     }
   }
 
-  async function read(call: CarriedCall, operation?: Operation, isBroken?: boolean): Promise<Outcome> {
+  async function read(call: CarriedCall, operation?: Operation, isUnjudged?: boolean): Promise<Outcome> {
     let result: Outcome | undefined;
     for await (const message of call.messages) {
       if (!(message instanceof Uint8Array)) result = message;
-      else result ??= operation === undefined ? { case: "result", json: {} } : messageOf(message, operation, isBroken);
+      else
+        result ??= operation === undefined ? { case: "result", json: {} } : messageOf(message, operation, isUnjudged);
     }
     call.release();
     if (result?.case === "silent" || result?.case === "broken") return result;
@@ -95,7 +96,7 @@ export function createGrpcSpeaker(binding: "grpc" | "grpc-web", context: Speaker
     },
     async call(operation, request, options) {
       const call = await send(operation.name, bytesOf(operation, addressed(request, tenant)), options);
-      return "messages" in call ? read(call, operation, options?.isBroken) : call;
+      return "messages" in call ? read(call, operation, options?.isUnjudged) : call;
     },
     async open(operation, request, options): Promise<OpenStream | Outcome> {
       const call = await send(operation.name, bytesOf(operation, addressed(request, tenant)), options);

@@ -108,7 +108,7 @@ export function createHttpJsonSpeaker(context: SpeakerContext): HttpJsonSpeaker 
       const [route] = routesFor(operation);
       if (route === undefined) return { case: "broken", why: `${operation.name} has no route here` };
       const answer = await sendBy(route, addressed(request, tenant), ACCEPT, options);
-      return isAnswered(answer) ? read(answer, options?.isBroken ? undefined : operation) : answer;
+      return isAnswered(answer) ? read(answer, options?.isUnjudged ? undefined : operation) : answer;
     },
     async open(operation, request, options): Promise<OpenStream | Outcome> {
       let last: Outcome = { case: "broken", why: `${operation.name} has no route here` };

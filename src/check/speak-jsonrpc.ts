@@ -84,7 +84,7 @@ export function createJsonRpcSpeaker(context: SpeakerContext): JsonRpcSpeaker {
     async call(operation, request, options) {
       const id = runtime.id();
       const answer = await send(bodyOf(id, operation, addressed(request, tenant)), "application/json", options);
-      return isAnswered(answer) ? read(answer, id, options?.isBroken ? undefined : operation) : answer;
+      return isAnswered(answer) ? read(answer, id, options?.isUnjudged ? undefined : operation) : answer;
     },
     async open(operation, request, options): Promise<OpenStream | Outcome> {
       const id = runtime.id();

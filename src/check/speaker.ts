@@ -58,8 +58,8 @@ export interface SpeakOptions {
   /** Behind the URL, without `?`. */
   readonly query?: string | undefined;
   readonly timeoutMs?: number | undefined;
-  /** The request is broken on purpose: an answer that repeats it isn't judged. */
-  readonly isBroken?: boolean | undefined;
+  /** The answer isn't judged by the contract: it may repeat what was broken on purpose. */
+  readonly isUnjudged?: boolean | undefined;
   /** In place of those of the context, or beside them. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
