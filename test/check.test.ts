@@ -204,6 +204,34 @@ describe("a hostile agent costs a bounded time, and the report says what happene
     expect(verdictOf(report, "jsonrpc.envelope")).toBe("failed");
   });
 
+  test("its addresses are none", async () => {
+    const http = createServer((_, response) => {
+      const addresses = [
+        "not a url",
+        "",
+        "http://",
+        "file:///etc/passwd",
+        "ftp://x",
+        "127.0.0.1:99999",
+        "http://[::",
+        "a b:c",
+      ];
+      const supportedInterfaces = addresses.flatMap((address) =>
+        ["JSONRPC", "GRPC", "HTTP+JSON", "urn:nuncio:binding:connect:v1", "urn:nuncio:binding:grpc-web:v1"].map(
+          (protocolBinding) => ({ url: address, protocolBinding, protocolVersion: "1.0" }),
+        ),
+      );
+      response.end(JSON.stringify({ ...card(""), supportedInterfaces }));
+    }).listen(0, "127.0.0.1");
+    await once(http, "listening");
+    const report = await checkAgent(new URL(`http://127.0.0.1:${(http.address() as AddressInfo).port}`));
+    http.closeAllConnections();
+    http.close();
+    await once(http, "close");
+    for (const { because } of report.interfaces) expect(because).toBe("no call can go to its URL");
+    expect(verdictOf(report, "card.urls")).toBe("failed");
+  });
+
   test("there is nobody, or no card, or a card that is none", async () => {
     const at = async (body: string, status = 200) => {
       const http = createServer((_, response) => void response.writeHead(status).end(body)).listen(0, "127.0.0.1");

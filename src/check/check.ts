@@ -1,6 +1,6 @@
 import { isTerminal } from "../a2a/task-state.js";
 import type { AgentCard, AgentInterface } from "../a2a/types.js";
-import { type BindingName, spokenBinding } from "../client/choose-interface.js";
+import { type BindingName, isReachable, spokenBinding } from "../client/choose-interface.js";
 import { type Runtime, systemRuntime } from "../runtime/runtime.js";
 import { fetchCard } from "./card.js";
 import { compareBindings } from "./compare.js";
@@ -97,6 +97,7 @@ function choose(card: AgentCard, wanted: readonly BindingName[] | undefined) {
     if (!/^1\.0(\.|$)/.test(protocolVersion)) return skipped("only A2A 1.0 is checked");
     if (wanted !== undefined && !wanted.includes(binding)) return skipped("not asked for");
     if (chosen.has(binding)) return skipped("another interface of this binding is checked");
+    if (!isReachable({ binding, interface: one })) return skipped("no call can go to its URL");
     chosen.set(binding, one);
     return { protocolBinding, protocolVersion, url };
   });

@@ -54,8 +54,8 @@ export function chooseInterface(card: AgentCard, bindings?: readonly BindingName
   throw new A2AError("VERSION_NOT_SUPPORTED", `${card.name} offers no A2A 1.0 interface${asked}; it offers ${offered}`);
 }
 
-/** An address of HTTP without credentials, or, of gRPC, a bare authority. */
-function isReachable({ binding, interface: { url } }: Chosen): boolean {
+/** Whether calls can go to an interface: to an address of HTTP without credentials, or, of gRPC, to a bare authority. */
+export function isReachable({ binding, interface: { url } }: Chosen): boolean {
   const isBare = binding === "grpc" && !/^https?:/i.test(url);
   const address = isBare ? `https://${url}` : url;
   if (!URL.canParse(address)) return false;
