@@ -13,7 +13,7 @@ import { type FirstAnswer, probeFollowUp, probeSend } from "./probe-send.js";
 import { probeStream } from "./probe-stream.js";
 import { probeGet, probeList } from "./probe-tasks.js";
 import { probeGrpc, probeHttpJson, probeJsonRpc, probeVersions } from "./probe-wire.js";
-import { createFindings, type Finding, type Findings } from "./report.js";
+import { createFindings, type Finding, type Findings, type Recorder } from "./report.js";
 import type { RuleId } from "./rules.js";
 import { createConnectSpeaker } from "./speak-connect.js";
 import { createGrpcSpeaker } from "./speak-grpc.js";
@@ -74,16 +74,21 @@ export async function checkAgent(target: URL, options: CheckOptions = {}): Promi
     subjectOf(binding, findings, { ...context, headers: sent, interface: one }, { card, text }),
   );
   try {
-    await Promise.all(subjects.map(exercise));
-    await compareBindings(
-      findings.at("all bindings"),
-      subjects.filter((subject) => subject.hasAnswered()),
-    );
+    await Promise.all(subjects.map((subject) => exercise(subject).catch(brokenOff(subject.record))));
+    const comparing = findings.at("all bindings");
+    const answering = subjects.filter((subject) => subject.hasAnswered());
+    await compareBindings(comparing, answering).catch(brokenOff(comparing));
   } finally {
     for (const { speaker } of subjects) speaker.close();
   }
   const agent = { name: card.name, version: card.version };
   return { url: found.url, agent, interfaces, findings: findings.list() };
+}
+
+/** Whatever an agent makes of a check, the rest of the report stands. */
+function brokenOff(record: Recorder): (error: unknown) => void {
+  return (error) =>
+    record.skip("check.whole", `the check broke off: ${error instanceof Error ? error.message : error}`);
 }
 
 /** One interface of each binding, and why the others aren't looked at. */

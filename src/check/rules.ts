@@ -43,6 +43,7 @@ const cardRules = {
 /** Of what each wire carries. */
 const wireRules = {
   "interface.spoken": must("§8.3.1", "The interface answers in its binding"),
+  "check.whole": must("§5.1", "Everything is checked"),
   "interface.answers": must("§3.3.2", "Each call is answered, with a result or an error"),
   "payload.contract": must("§4", "Each answer is a valid message of the contract"),
   "payload.unknown-fields": may("§5.7", "Answers have only fields of the contract"),
