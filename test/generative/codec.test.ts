@@ -85,6 +85,22 @@ describe.each(contractMessages.map((desc) => [desc.name, desc] as const))("%s", 
     );
   });
 
+  it("is read from a peer as from a caller, and with members that are unknown or null", () => {
+    const beside = { "a field of tomorrow": [1], "": null };
+    fc.assert(
+      fc.property(spelled(desc), (json) => {
+        const ours = decodeJson(desc, json);
+        sameBytes(desc, decodeJson(desc, { ...beside, ...json }), ours);
+        const others = desc.fields.filter(
+          ({ oneof, name, jsonName }) => oneof && !(name in json) && !(jsonName in json),
+        );
+        const nulls = Object.fromEntries(others.map(({ jsonName }) => [jsonName, null]));
+        sameBytes(desc, decodeJson(desc, { ...beside, ...nulls, ...json }, { from: "peer" }), ours);
+      }),
+      given,
+    );
+  });
+
   it("is judged alike from binary and from JSON, whatever it lacks", () => {
     fc.assert(
       fc.property(loose(desc), (json) => {

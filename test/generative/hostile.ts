@@ -115,10 +115,15 @@ async function shoot(
 }
 
 /** INTERNAL, UNKNOWN and DATA_LOSS say that it is our fault. */
-const OUR_FAULT = new Set(["hang", "gRPC 2", "gRPC 13", "gRPC 15"]);
+const OUR_FAULT = new Set(["hang", "gRPC 2", "gRPC 13", "gRPC 15", "internal", "unknown", "data_loss"]);
+
+/** The end of a Connect stream says its code in words, below HTTP's 200. */
+function codesOfConnect(text: string): string[] {
+  return [...text.matchAll(/"code":"(\w+)"/g)].map(([, code = ""]) => code);
+}
 
 function faultIn({ statuses, text }: Seen): string | undefined {
-  const bad = statuses.find((status) => /^HTTP 5/.test(status) || OUR_FAULT.has(status));
+  const bad = [...statuses, ...codesOfConnect(text)].find((told) => /^HTTP 5/.test(told) || OUR_FAULT.has(told));
   if (bad !== undefined && !ASKED_FOR.some((pattern) => pattern.test(`${bad} ${text}`)))
     return `${bad} ${excerpt(text)}`;
   if (/node_modules|\bat [\w.<>]+ \(|<html/i.test(text)) return `it tells too much: ${excerpt(text)}`;
@@ -127,7 +132,7 @@ function faultIn({ statuses, text }: Seen): string | undefined {
 
 /** What the protocols themselves want for what is asked. */
 const ASKED_FOR: readonly RegExp[] = [
-  /^gRPC 13 .*do not know how to decompress/s, // gRPC: a message that is compressed, and doesn't say how
+  /^(gRPC 13|internal) .*do not know how to decompress/s, // gRPC: a message that is compressed, and doesn't say how
   /^HTTP 501 .*"unimplemented".*unknown compression/s, // Connect's status for an encoding that isn't known
   /^HTTP 504 .*"deadline_exceeded"/s, // Connect's status when the caller's own deadline has passed
 ];

@@ -64,8 +64,9 @@ function special(field: DescField): Arbitrary<JsonValue | undefined> | undefined
     case "id":
     case "task_id":
     case "context_id":
-    case "page_token":
       return fc.oneof({ weight: 2, arbitrary: someId }, fc.constant(field.parent.name === "Message" ? "" : OPEN));
+    case "page_token":
+      return fc.option<JsonValue, undefined>(someId, { nil: undefined, freq: 1 });
     case "page_size":
     case "history_length":
       return fc.option(fc.constantFrom(0, 1, 2, 50, 100, 101, -1, 2 ** 31 - 1), { nil: undefined });
