@@ -15,7 +15,8 @@ import { describe, expect, it } from "vitest";
 import { decodeJson, encodeJson, violationsOf } from "../../src/a2a/codec.js";
 import { A2AError, type Violation } from "../../src/a2a/errors.js";
 import { isRequired } from "../../src/a2a/required.js";
-import { contractMessages, createGenerator } from "./arbitrary.js";
+import { PartSchema } from "../../src/a2a/types.js";
+import { contractMessages, createGenerator, nested } from "./arbitrary.js";
 import { brokenJson } from "./broken.js";
 
 const canonical = createGenerator();
@@ -138,6 +139,24 @@ describe.each(contractMessages.map((desc) => [desc.name, desc] as const))("%s", 
       }),
       given,
     );
+  });
+});
+
+describe("depth", () => {
+  const lists = { data: [true, false], metadata: [false] };
+  it.each(["data", "metadata"] as const)("of %s has one limit, from binary and from JSON", (member) => {
+    const refusedAt = new Set<number>();
+    for (const list of lists[member]) {
+      for (let levels = 1; levels <= 120; levels++) {
+        const json = { ...(member === "metadata" && { text: "x" }), [member]: nested(levels, list) };
+        const bytes = toBinary(PartSchema, fromJson(PartSchema, json, { recursionLimit: 1_000 }));
+        const found = inOrder(violationsOf(PartSchema, fromBinary(PartSchema, bytes, { recursionLimit: 1_000 })));
+        expect(found).toEqual(inOrder(violationsOfJson(PartSchema, json)));
+        if (found.length > 0) refusedAt.add(levels);
+      }
+    }
+    expect(Math.min(...refusedAt)).toBeGreaterThan(30);
+    expect(refusedAt.size).toBe(120 - Math.min(...refusedAt) + 1); // and nothing deeper is taken
   });
 });
 
