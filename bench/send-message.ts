@@ -85,7 +85,7 @@ async function usage({ child }: Contender): Promise<{ readonly rss: number; read
 const median = (all: readonly number[]) => [...all].sort((a, b) => a - b)[Math.floor(all.length / 2)] ?? 0;
 
 const contenders = [
-  await start("nuncio, SQLite, FULL", "./servers/nuncio.js"),
+  await start("nuncio, SQLite, durable", "./servers/nuncio.js"),
   await start("@a2a-js/sdk, in memory", "./servers/a2a-js.js"),
 ];
 try {

@@ -69,6 +69,8 @@ describe("a process that is killed", { timeout: 60_000 }, () => {
   test.each([
     ["append.before-commit", 1],
     ["append.before-commit", 20],
+    ["append.before-sync", 1],
+    ["append.before-sync", 20],
     ["append.after-commit", 1],
     ["append.after-commit", 20],
     ["snapshot", 3],

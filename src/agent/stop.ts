@@ -45,7 +45,8 @@ export class Stop implements Listener {
   #grace: Timer | undefined;
   #lost = false;
   #abandoned = false;
-  #onAbandoned: (() => void) | undefined;
+  /** Whom the run owes its next step. */
+  #abandonedBy: ((how: "abandoned") => void) | undefined;
 
   /**
    * Watches the log from `position` on, and the run's silence, until it is closed.
@@ -80,9 +81,9 @@ export class Stop implements Listener {
   /** What a run gives, unless it is abandoned first. One call at a time. */
   unlessAbandoned<T>(work: Promise<T>): Promise<T | "abandoned"> {
     return new Promise((resolve, reject) => {
-      this.#onAbandoned = () => resolve("abandoned");
+      this.#abandonedBy = resolve;
       work.then(resolve, reject);
-      if (this.#abandoned) this.#onAbandoned();
+      if (this.#abandoned) resolve("abandoned");
     });
   }
 
@@ -114,6 +115,7 @@ export class Stop implements Listener {
     this.#inactive.cancel();
     this.#grace?.cancel();
     this.#context.stops.remove(this.#place);
+    this.#abandonedBy = undefined;
   }
 
   /** What others append: a cancel, or the end. */
@@ -132,7 +134,7 @@ export class Stop implements Listener {
 
   #abandon(): void {
     this.#abandoned = true;
-    this.#onAbandoned?.();
+    this.#abandonedBy?.("abandoned");
   }
 
   /** One timer for all that a run says: it looks again when the silence has not lasted as long. */

@@ -1,9 +1,10 @@
 import type BetterSqlite3 from "better-sqlite3";
-import { Kysely, type RawBuilder, SqliteDialect, sql } from "kysely";
+import { Kysely, type KyselyPlugin, type RawBuilder, SqliteDialect, sql } from "kysely";
 import { A2AError } from "../a2a/errors.js";
 import { pause } from "../runtime/pause.js";
 import type { Runtime } from "../runtime/runtime.js";
 import type { GroupOptions, Outcome, Prepared } from "./append-group.js";
+import { Disk, openSynced as openFile, type SyncedFile } from "./disk.js";
 import { type ColumnTypes, migrate } from "./migrations.js";
 import type { Schema } from "./schema.js";
 import { sqliteAppendGroup } from "./sqlite-append-group.js";
@@ -35,27 +36,34 @@ const sqliteTypes: ColumnTypes = {
   clustered: sql`without rowid`,
 };
 
+/** What opening a database takes. */
+export interface OpenOptions {
+  readonly runtime: Runtime;
+  /** How a file is put on its disk. Default: by the system. */
+  readonly openSynced?: ((path: string) => Promise<SyncedFile>) | undefined;
+}
+
 /** Opens what a target names: `memory:`, or `sqlite:FILE` with a path from the working directory. Errors are one line each. */
-export async function openDatabase(target: string, runtime: Runtime): Promise<JournalDatabase> {
-  if (target === "memory:") return openSqlite(":memory:", runtime);
+export async function openDatabase(target: string, options: OpenOptions): Promise<JournalDatabase> {
+  if (target === "memory:") return openSqlite(":memory:", options);
   const file = target.startsWith("sqlite:") ? target.slice("sqlite:".length) : "";
-  if (file !== "" && file !== ":memory:") return openSqlite(file, runtime);
+  if (file !== "" && file !== ":memory:") return openSqlite(file, options);
   throw new A2AError("INTERNAL", `"${target}" names no journal: use memory: or sqlite:FILE`);
 }
 
-async function openSqlite(file: string, runtime: Runtime): Promise<JournalDatabase> {
+async function openSqlite(file: string, options: OpenOptions): Promise<JournalDatabase> {
   const Database = await loadDriver();
   for (let attempt = 1; ; attempt++) {
     let database: BetterSqlite3.Database | undefined;
     try {
       database = new Database(file, { timeout: BUSY_TIMEOUT_MS });
-      return await prepareSqlite(database, file, runtime);
+      return await prepareSqlite(database, file, options);
     } catch (cause) {
       database?.close();
       // Another process may be making the same file, or putting it in order after a crash.
       if (!isBusy(cause) || attempt === OPEN_ATTEMPTS) throw openError(file, cause);
     }
-    await pause(runtime, BUSY_TIMEOUT_MS);
+    await pause(options.runtime, BUSY_TIMEOUT_MS);
   }
 }
 
@@ -75,34 +83,72 @@ function openError(file: string, cause: unknown): A2AError {
 async function prepareSqlite(
   database: BetterSqlite3.Database,
   file: string,
-  runtime: Runtime,
+  { runtime, openSynced = openFile }: OpenOptions,
 ): Promise<JournalDatabase> {
-  const kysely = new Kysely<Schema>({ dialect: new SqliteDialect({ database: keepingStatements(database) }) });
   database.pragma("synchronous = full");
   database.pragma("cache_size = -16000");
-  await kysely.connection().execute(async (connection) => {
-    await sql`begin immediate`.execute(connection);
-    await migrate(connection, sqliteTypes, runtime.now());
-    await sql`commit`.execute(connection);
-  });
+  await migrateSqlite(database, runtime);
   // Only now that the file is known to be ours: the mode stays with it.
-  if (file !== ":memory:") makeDurable(database);
+  const disk = file === ":memory:" ? undefined : await makeDurable(database, openSynced);
+  const kysely = kyselyOf(database, disk);
   return {
     kysely,
-    appendGroup: sqliteAppendGroup(database),
+    appendGroup: sqliteAppendGroup(database, disk),
     isBusy,
     rowsOf: (values) => sql<{ value: string }>`json_each(${JSON.stringify(values)})`,
-    close: () => kysely.destroy(),
+    async close() {
+      await kysely.destroy();
+      await disk?.close();
+    },
   };
 }
 
-function makeDurable(database: BetterSqlite3.Database): void {
+async function migrateSqlite(database: BetterSqlite3.Database, runtime: Runtime): Promise<void> {
+  await kyselyOf(database, undefined)
+    .connection()
+    .execute(async (connection) => {
+      await sql`begin immediate`.execute(connection);
+      await migrate(connection, sqliteTypes, runtime.now());
+      await sql`commit`.execute(connection);
+    });
+}
+
+/**
+ * From here on SQLite doesn't wait for the disk at each commit, which would hold up the event loop; `Disk` does, before anybody hears of
+ * the commit. Checkpoints still sync in order, so that a power cut leaves a whole journal.
+ */
+async function makeDurable(
+  database: BetterSqlite3.Database,
+  openSynced: (path: string) => Promise<SyncedFile>,
+): Promise<Disk> {
   const mode = database.pragma("journal_mode = wal", { simple: true });
-  const synchronous = database.pragma("synchronous", { simple: true });
-  // A network file system may refuse the first; without both, what was acknowledged could be lost.
-  if (mode !== "wal" || synchronous !== 2) {
-    throw new A2AError("INTERNAL", `it can't be made durable (journal_mode ${mode}, synchronous ${synchronous})`);
-  }
+  // A network file system may refuse it; then what was acknowledged could be lost.
+  if (mode !== "wal") throw new A2AError("INTERNAL", `it can't be made durable (journal_mode ${mode})`);
+  // The first commit of a log that is new puts its directory entry on the disk as well.
+  database.exec("begin immediate; update migration set at = at; commit");
+  database.pragma("synchronous = normal");
+  const [{ file }] = database.pragma("database_list") as [{ file: string }];
+  return new Disk(await openSynced(`${file}-wal`));
+}
+
+/** Nobody reads what isn't on the disk yet, whichever process has written it. */
+function kyselyOf(database: BetterSqlite3.Database, disk: Disk | undefined): Kysely<Schema> {
+  if (disk === undefined)
+    return new Kysely({ dialect: new SqliteDialect({ database: keepingStatements(database, () => {}) }) });
+  const version = database.prepare<[], number>("pragma data_version").pluck();
+  let known = version.get();
+  const settle: KyselyPlugin = {
+    transformQuery: ({ node }) => node,
+    async transformResult({ result }) {
+      const now = version.get();
+      if (now !== known) disk.committed();
+      known = now;
+      await disk.settled();
+      return result;
+    },
+  };
+  const dialect = new SqliteDialect({ database: keepingStatements(database, () => disk.committed()) });
+  return new Kysely({ dialect, plugins: [settle] });
 }
 
 function isBusy(error: unknown): boolean {
@@ -111,13 +157,14 @@ function isBusy(error: unknown): boolean {
 }
 
 /** Kysely prepares a statement each time; most of what a read costs is saved by keeping them. */
-function keepingStatements(database: BetterSqlite3.Database) {
+function keepingStatements(database: BetterSqlite3.Database, onWrite: () => void) {
   const kept = new Map<string, BetterSqlite3.Statement<unknown[]>>();
   return {
     prepare(text: string) {
       const statement = kept.get(text) ?? database.prepare<unknown[]>(text);
       if (kept.size >= STATEMENTS_KEPT) kept.clear();
       kept.set(text, statement);
+      if (!statement.readonly) onWrite();
       return statement;
     },
     close: () => database.close(),

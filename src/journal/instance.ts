@@ -54,8 +54,12 @@ export class Instance {
     this.#next?.cancel();
     await this.#beating;
     openHere.delete(this.id);
-    const { database, whenFree } = this.#options;
-    await whenFree(() => database.kysely.deleteFrom("instance").where("id", "=", this.id).execute());
+    const { database, whenFree, logger } = this.#options;
+    try {
+      await whenFree(() => database.kysely.deleteFrom("instance").where("id", "=", this.id).execute());
+    } catch (error) {
+      logger.warn({ err: error }, "The journal couldn't be told that it is closed; its row expires by itself");
+    }
   }
 
   /** Which of these instances are dead: without a row, with an expired one, or on this machine with a process that is gone. */

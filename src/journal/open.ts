@@ -1,9 +1,9 @@
-import { openDatabase } from "./dialect.js";
+import { type OpenOptions, openDatabase } from "./dialect.js";
 import type { Journal } from "./journal.js";
 import { createSqlJournal, type SqlJournalOptions } from "./sql-journal.js";
 
 /** Which journal to open, and how. */
-export interface JournalOptions extends SqlJournalOptions {
+export interface JournalOptions extends SqlJournalOptions, OpenOptions {
   /** `memory:`, gone with the process, or `sqlite:FILE`, a path from the working directory. */
   readonly target: string;
 }
@@ -13,7 +13,7 @@ export interface JournalOptions extends SqlJournalOptions {
  * journal, or was written by a newer release. Close it when done: until then the instance counts as alive.
  */
 export async function openSqlJournal(options: JournalOptions): Promise<Journal> {
-  const database = await openDatabase(options.target, options.runtime);
+  const database = await openDatabase(options.target, options);
   try {
     return await createSqlJournal(database, options);
   } catch (error) {

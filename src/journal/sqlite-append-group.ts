@@ -12,6 +12,7 @@ import {
   refuse,
   wantsSnapshot,
 } from "./append-group.js";
+import type { Disk } from "./disk.js";
 import { Entry } from "./event.js";
 import type { AppendResult } from "./journal.js";
 import { fold } from "./projection.js";
@@ -22,27 +23,41 @@ const MAX_SNAPSHOT_BYTES = 64 * 1024 * 1024;
 
 /**
  * `appendGroup` for SQLite, in prepared statements and one synchronous transaction: it starts as a writer, so what it reads is
- * current and guards are plain code.
+ * current and guards are plain code. Then it waits for the disk.
  */
-export function sqliteAppendGroup(database: Database) {
+export function sqliteAppendGroup(database: Database, disk: Disk | undefined) {
   const statements = prepareStatements(database);
   return async (group: readonly Prepared[], options: GroupOptions): Promise<readonly Outcome[]> => {
-    const transaction = new GroupTransaction(statements, options);
-    statements.begin.run();
-    try {
-      const outcomes = group.map((member) =>
-        member.kind === "append" ? transaction.append(member) : transaction.remember(member),
-      );
-      transaction.writeTallies();
-      options.runtime.at("append.before-commit");
-      statements.commit.run();
-      return outcomes;
-    } catch (error) {
-      // A full disk may have rolled it back already.
-      if (database.inTransaction) statements.rollback.run();
-      throw error;
-    }
+    disk?.assertSound();
+    const outcomes = commit(database, statements, group, options);
+    disk?.committed();
+    options.runtime.at("append.before-sync");
+    await disk?.settled();
+    return outcomes;
   };
+}
+
+function commit(
+  database: Database,
+  statements: Statements,
+  group: readonly Prepared[],
+  options: GroupOptions,
+): readonly Outcome[] {
+  const transaction = new GroupTransaction(statements, options);
+  statements.begin.run();
+  try {
+    const outcomes = group.map((member) =>
+      member.kind === "append" ? transaction.append(member) : transaction.remember(member),
+    );
+    transaction.writeTallies();
+    options.runtime.at("append.before-commit");
+    statements.commit.run();
+    return outcomes;
+  } catch (error) {
+    // A full disk may have rolled it back already.
+    if (database.inTransaction) statements.rollback.run();
+    throw error;
+  }
 }
 
 class GroupTransaction {

@@ -3,6 +3,7 @@ import { v7 } from "uuid";
 /** Where a test may stop, kill or fail a run. One name per kind of place; empty in production. */
 export type FaultPoint =
   | "append.before-commit"
+  | "append.before-sync"
   | "append.after-commit"
   | "accept.before-append"
   | "accept.after-append"

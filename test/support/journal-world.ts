@@ -1,6 +1,6 @@
 import { onTestFinished } from "vitest";
 import type { Journal } from "../../src/journal/journal.js";
-import { openSqlJournal } from "../../src/journal/open.js";
+import { type JournalOptions, openSqlJournal } from "../../src/journal/open.js";
 import type { SqlJournalOptions } from "../../src/journal/sql-journal.js";
 import type { Logger } from "../../src/runtime/logger.js";
 import { type FaultPoint, type Runtime, systemRuntime } from "../../src/runtime/runtime.js";
@@ -53,7 +53,7 @@ export function recordingLogger(): Logger & { readonly said: string[] } {
 }
 
 /** Opens a target, and closes it when the test ends. */
-export async function openForTest(target: string, options: Partial<SqlJournalOptions> = {}): Promise<Journal> {
+export async function openForTest(target: string, options: Partial<JournalOptions> = {}): Promise<Journal> {
   const journal = await openSqlJournal({ target, runtime: systemRuntime, logger: recordingLogger(), ...options });
   onTestFinished(() => journal.close());
   return journal;
