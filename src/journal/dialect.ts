@@ -26,6 +26,8 @@ export interface JournalDatabase {
 
 /** How long a statement itself waits for another process's write. Short: it blocks the event loop; waiting longer is the caller's. */
 const BUSY_TIMEOUT_MS = 100;
+/** A checkpoint after so many pages of log (16 MiB): a page that changes often is copied once for all of them. */
+const CHECKPOINT_PAGES = 4_000;
 const OPEN_ATTEMPTS = 100;
 const STATEMENTS_KEPT = 200;
 
@@ -127,6 +129,7 @@ async function makeDurable(
   // The first commit of a log that is new puts its directory entry on the disk as well.
   database.exec("begin immediate; update migration set at = at; commit");
   database.pragma("synchronous = normal");
+  database.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
   const [{ file }] = database.pragma("database_list") as [{ file: string }];
   return new Disk(await openSynced(`${file}-wal`));
 }

@@ -76,14 +76,17 @@ class GroupTransaction {
     const { now, instance } = this.#options;
     const used = request.key && this.#used(request.key);
     if (used) return { result: used, entries: [] };
-    const row = this.#sql.head.get(request.taskId);
+    // Of a task that begins, inserting the head says whether there is one.
+    const row = request.create === undefined ? this.#sql.head.get(request.taskId) : undefined;
     const before = row && toHead(row);
     const refused = refuse(request, before, now, instance);
     if (refused) return { result: refused, entries: [] };
 
     const outcome = advance(prepared, before, now, instance);
-    const head = this.#snapshot(outcome.head, before, outcome.entries);
-    this.#writeHead(before, head);
+    const isWhole = wantsSnapshot(outcome.head, this.#options.snapshotAfter);
+    const head = isWhole ? { ...outcome.head, snapshot: outcome.head.position } : outcome.head;
+    if (!this.#writeHead(before, head)) return { result: { kind: "exists" }, entries: [] };
+    if (isWhole) this.#writeSnapshot(head, before, outcome.entries);
     for (const { kind, body, stored } of outcome.entries) {
       this.#sql.insertEvent.run(stored.taskId, stored.position, kind, stored.at, body);
     }
@@ -128,14 +131,14 @@ class GroupTransaction {
     else tally.change += by;
   }
 
-  /** The narrow form leaves every index alone: a chunk touches none. */
-  #writeHead(before: StoredHead | undefined, head: StoredHead): void {
+  /** The narrow form leaves every index alone: a chunk touches none. @returns whether there was no task where none should be. */
+  #writeHead(before: StoredHead | undefined, head: StoredHead): boolean {
     const { taskId, state, statusAt, position, lastMessage, epoch, holder = null, dueAt = null, turn, attempt } = head;
     const moved = [position, lastMessage, head.snapshot];
     const placed = [state, statusAt, epoch, holder, dueAt, turn, attempt];
     if (before === undefined) {
       const { tenant, owner, principal, agent, skill = null, contextId, createdAt } = head;
-      this.#sql.insertHead.run(
+      const { changes } = this.#sql.insertHead.run(
         taskId,
         tenant,
         owner,
@@ -147,7 +150,9 @@ class GroupTransaction {
         ...moved,
         ...placed,
       );
-    } else if (
+      return changes > 0;
+    }
+    if (
       before.statusAt === statusAt &&
       before.state === state &&
       before.epoch === epoch &&
@@ -158,17 +163,16 @@ class GroupTransaction {
     } else {
       this.#sql.updateHead.run(...moved, ...placed, taskId);
     }
+    return true;
   }
 
-  /** Stores the whole task if it is time to. */
-  #snapshot(head: StoredHead, before: StoredHead | undefined, added: Outcome["entries"]): StoredHead {
-    if (!wantsSnapshot(head, this.#options.snapshotAfter)) return head;
+  /** Stores the whole task as it is at its head. */
+  #writeSnapshot(head: StoredHead, before: StoredHead | undefined, added: Outcome["entries"]): void {
     const entries = added.map(({ stored }) => stored);
     const task = fold(before && this.#folded(before), entries);
     const body = toBinary(TaskSchema, task);
     this.#options.runtime.at("snapshot");
     if (body.byteLength <= MAX_SNAPSHOT_BYTES) this.#sql.insertSnapshot.run(head.taskId, head.position, body);
-    return { ...head, snapshot: head.position };
   }
 
   #folded({ taskId, position }: StoredHead): Task {
@@ -194,7 +198,7 @@ function prepareStatements(database: Database) {
     head: database.prepare<[string], TaskRow>("select * from task where id = ?"),
     insertHead: database.prepare<unknown[]>(
       `insert into task (id, tenant, owner, principal, agent, skill, context, created_at, ${moved}, ${placed})
-       values (${Array(18).fill("?").join(", ")})`,
+       values (${Array(18).fill("?").join(", ")}) on conflict (id) do nothing`,
     ),
     moveHead: database.prepare<unknown[]>(`update task set ${set(moved)} where id = ?`),
     updateHead: database.prepare<unknown[]>(`update task set ${set(moved)}, ${set(placed)} where id = ?`),
