@@ -120,6 +120,7 @@ function bindingContext({ agents, cards, journal, logger, options }: Parts, drai
     versions: [v1],
     authenticate: createAuthenticate(auth),
     challenges: challengesOf(auth),
+    extensionsOf: cards.extensionsOf,
     tenants: agents.length > 1 ? new Set(agents.map(({ name }) => name)) : undefined,
     runtime,
     logger,

@@ -10,6 +10,8 @@ import type { ServedAgent } from "./served-agents.js";
 export interface Cards {
   /** An agent's card, as callers who come directly see it. */
   of(agent: ServedAgent): AgentCard;
+  /** The URIs of the extensions on the card of a tenant's agent. */
+  extensionsOf(tenant: string): ReadonlySet<string>;
   /** What is served for a name, or for none; through a proxy with its address. Waits until it is known where the server listens. */
   text(name: string | undefined, forwardedOrigin: string | undefined): Promise<string | undefined>;
   /** All agents, with the addresses of their cards. */
@@ -20,6 +22,7 @@ export interface Cards {
 
 /** Stands for the origin while nobody can have asked yet. */
 const NOWHERE = "http://127.0.0.1";
+const NO_EXTENSIONS: ReadonlySet<string> = new Set();
 
 /** @throws TypeError when an agent can't have a card, or `publicUrl` isn't a URL: before anything is opened. */
 export function createCards(agents: readonly ServedAgent[], options: ServeOptions): Cards {
@@ -31,8 +34,14 @@ export function createCards(agents: readonly ServedAgent[], options: ServeOption
     listens = resolve;
   });
   const of = (agent: ServedAgent): AgentCard => made.get(agent) ?? cardOf(agent, mounted(origin, options));
+  const extensions = new Map<string, ReadonlySet<string>>();
+  for (const agent of agents) {
+    const uris = new Set(of(agent).capabilities?.extensions.map(({ uri }) => uri));
+    for (const tenant of [agent.name, agent.tenant]) extensions.set(tenant, uris);
+  }
   return {
     of,
+    extensionsOf: (tenant) => extensions.get(tenant) ?? NO_EXTENSIONS,
     async text(name, forwardedOrigin) {
       const agent = agents.find((one) => (name === undefined ? one.tenant === "" : one.name === name));
       if (agent === undefined) return undefined;

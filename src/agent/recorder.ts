@@ -101,7 +101,7 @@ export class Recorder {
   async #append(said: readonly NewEvent[], release?: Release): Promise<AppendResult> {
     const { journal, lease, logger, runtime } = this.#context;
     const { taskId, epoch } = lease;
-    const request: AppendRequest = { taskId, epoch, events: said, ...release };
+    const request: AppendRequest = { taskId, epoch, events: said, given: true, ...release };
     for (let attempt = 1, delayMs = FIRST_RETRY_MS; ; attempt++, delayMs = Math.min(delayMs * 2, MAX_RETRY_MS)) {
       try {
         return await journal.append(request);

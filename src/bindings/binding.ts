@@ -8,7 +8,7 @@ import type { ProtocolVersion } from "../a2a/protocol-version.js";
 import type { Logger } from "../runtime/logger.js";
 import type { Runtime } from "../runtime/runtime.js";
 import { untilAborted } from "../runtime/until-aborted.js";
-import type { ServiceParameters } from "./service-parameters.js";
+import { EXTENSIONS_HEADER, type ServiceParameters } from "./service-parameters.js";
 
 /** What a server half needs: the handler, and what is the same for every wire. */
 export interface BindingContext {
@@ -20,6 +20,8 @@ export interface BindingContext {
   readonly challenges: readonly string[];
   /** The tenants that have routes of their own (`/{tenant}/…`). Default: none, and no such route. */
   readonly tenants?: { has(tenant: string): boolean } | undefined;
+  /** The extensions on the card of a tenant's agent, which an answer says that it has activated. Default: none. */
+  readonly extensionsOf?: ((tenant: string) => ReadonlySet<string>) | undefined;
   readonly runtime: Runtime;
   readonly logger: Logger;
   /** Largest request body, in bytes. */
@@ -73,6 +75,17 @@ export function callOf(
   const { all, extensions, after } = parameters;
   return { principal, tenant: tenant === "" ? undefined : tenant, parameters: all, extensions, after, signal };
 }
+
+/** The service parameters of an answer: which of the extensions that the caller named are activated (§3.2.6, §4.6). */
+export function echoOf({ extensionsOf }: BindingContext, call: Call): Readonly<Record<string, string>> {
+  const { extensions = [], tenant = "" } = call;
+  if (extensions.length === 0 || extensionsOf === undefined) return NO_PARAMETERS;
+  const declared = extensionsOf(tenant);
+  const activated = extensions.filter((uri) => declared.has(uri));
+  return activated.length === 0 ? NO_PARAMETERS : { [EXTENSIONS_HEADER]: activated.join(", ") };
+}
+
+const NO_PARAMETERS: Readonly<Record<string, string>> = {};
 
 /** Calls a unary operation. @throws what the handler throws; the signal's reason as soon as the caller has gone. */
 export async function invoke(handler: Handler, operation: Operation, request: Message, call: Call): Promise<Message> {

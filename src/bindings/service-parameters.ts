@@ -5,7 +5,7 @@ import type { RequestHeaders } from "./binding.js";
 
 /** Service parameters as HTTP headers and as metadata (§3.2.6), in lower case. */
 export const VERSION_HEADER = "a2a-version";
-const EXTENSIONS_HEADER = "a2a-extensions";
+export const EXTENSIONS_HEADER = "a2a-extensions";
 /** As 0.3 spelled it; its clients and theirs still do. */
 const OLD_EXTENSIONS_HEADER = "x-a2a-extensions";
 const RESUME_HEADER = "last-event-id";

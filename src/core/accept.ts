@@ -1,8 +1,7 @@
-import { create } from "@bufbuild/protobuf";
 import { anonymous, type Call } from "../a2a/call.js";
 import { A2AError, invalidParams } from "../a2a/errors.js";
 import { isInterrupted, isTerminal } from "../a2a/task-state.js";
-import { type Message, MessageSchema, Role, type SendMessageRequest, TaskState } from "../a2a/types.js";
+import { type Message, Role, type SendMessageRequest, TaskState } from "../a2a/types.js";
 import type { AppendRequest, AppendResult, Head, NewEvent, Scope } from "../journal/journal.js";
 import { messageKey } from "../journal/message-key.js";
 import type { Core } from "./core.js";
@@ -40,7 +39,7 @@ export async function accept(core: Core, request: SendMessageRequest, call: Call
   const message = judged(core, request);
   const scope = core.scopeOf(call);
   const addressed: Addressed = { scope, key: messageKey(scope, message), message, request, call };
-  await assertReferences(core, addressed);
+  if (message.referenceTaskIds.length > 0) await assertReferences(core, addressed);
   core.runtime.at("accept.before-append");
   const accepted = message.taskId === "" ? await begin(core, addressed) : await follow(core, addressed);
   core.runtime.at("accept.after-append");
@@ -168,7 +167,7 @@ function received(core: Core, { message, request, call }: Addressed, taskId: str
     kind: {
       case: "messageReceived",
       value: {
-        message: create(MessageSchema, { ...message, taskId, contextId }),
+        message: { ...message, taskId, contextId },
         ...(request.metadata === undefined ? {} : { metadata: request.metadata }),
         extensions: activated(core, call),
         from: senderOf(call),

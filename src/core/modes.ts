@@ -8,6 +8,7 @@ import type { AgentCard, Message, Part } from "../a2a/types.js";
  * @throws A2AError CONTENT_TYPE_NOT_SUPPORTED.
  */
 export function assertModes(card: AgentCard, message: Message, acceptedOutputModes: readonly string[]): void {
+  if (acceptedOutputModes.length === 0 && !message.parts.some(isFile)) return;
   const inputs = [...card.defaultInputModes, ...card.skills.flatMap(({ inputModes }) => inputModes)];
   for (const [index, part] of message.parts.entries()) {
     if (!isFile(part) || part.mediaType === "" || inputs.some((mode) => matches(mode, part.mediaType))) continue;

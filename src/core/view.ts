@@ -1,5 +1,4 @@
-import { create } from "@bufbuild/protobuf";
-import { type Task, TaskSchema } from "../a2a/types.js";
+import type { Task } from "../a2a/types.js";
 
 /** What of a task goes to a caller. */
 export interface View {
@@ -11,9 +10,9 @@ export interface View {
 
 /** The task as a caller sees it: a copy of its own, with the newest history (§3.2.4). */
 export function viewOf(task: Task, { history, artifacts = true }: View): Task {
-  return create(TaskSchema, {
+  return {
     ...task,
     history: history === 0 ? [] : task.history.slice(-history),
     artifacts: artifacts ? task.artifacts : [],
-  });
+  };
 }

@@ -72,7 +72,7 @@ export interface NewEntry {
 /** Checks what no head can make right, and encodes the events: a caller's mistake throws here, before it can spoil a group. */
 export function prepareAppend(request: GuardedRequest): PreparedAppend {
   const events = request.events.map((init) => {
-    const encoded = encodeEvent(init, request.epoch ?? 0);
+    const encoded = encodeEvent(init, request.epoch ?? 0, request.given === true);
     if (encoded.case === "turnStarted") throw new TypeError("A turn is started by `take`: leave TurnStarted out");
     return encoded;
   });
@@ -140,7 +140,7 @@ export function advance(
     const { turn, attempt, epoch } = lease;
     const { agentVersion } = request.take;
     const kind = { case: "turnStarted", value: { turn, agentVersion, attempt, instance } } as const;
-    add(encodeEvent({ kind }, epoch));
+    add(encodeEvent({ kind }, epoch, true));
   }
   const head: StoredHead = {
     ...old,

@@ -110,7 +110,7 @@ export class CommitGroups {
 }
 
 function laneOf(member: Prepared): string {
-  return member.kind === "append" ? `task ${member.request.taskId}` : `key ${hex(member.key)}`;
+  return member.kind === "append" ? member.request.taskId : `reply ${hex(member.key)}`;
 }
 
 function keyOf(member: Prepared): string | undefined {

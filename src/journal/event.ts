@@ -18,8 +18,11 @@ export function kindNumber(kind: EncodedEvent["case"]): number {
   return TaskEventSchema.field[kind].number;
 }
 
-/** Encodes an entry that the executor of `epoch` wrote; 0 for anybody else. */
-export function encodeEvent(init: NewEvent, epoch: number): EncodedEvent {
+/**
+ * Encodes an entry that the executor of `epoch` wrote; 0 for anybody else.
+ * @param isGiven nobody else holds a part of it, nor ever will.
+ */
+export function encodeEvent(init: NewEvent, epoch: number, isGiven: boolean): EncodedEvent {
   const event = create(TaskEventSchema, { kind: init.kind ?? { case: undefined }, epoch });
   const { kind } = event;
   if (kind.case === undefined) throw new TypeError("A task event has a kind: set one");
@@ -27,7 +30,7 @@ export function encodeEvent(init: NewEvent, epoch: number): EncodedEvent {
     case: kind.case,
     body: toBinary(TaskEventSchema, event),
     state: kind.case === "statusUpdated" ? kind.value.state : undefined,
-    own: isOwn(event) ? event : undefined,
+    own: isGiven || isOwn(event) ? event : undefined,
   };
 }
 

@@ -76,6 +76,8 @@ export interface Lease {
 export interface AppendRequest {
   readonly taskId: string;
   readonly events: readonly NewEvent[];
+  /** Nobody else holds a part of these events, nor ever will, and all in them can be encoded: readers get them as they are. */
+  readonly given?: boolean;
 
   // guards
   /** The task must not exist, and begins with these events. */

@@ -20,9 +20,14 @@ export function messageKey(scope: Scope, message: Message): Uint8Array {
 
 /** The message with the members of every Struct in one order: the wire keeps whatever order the sender had. */
 function canonical(message: Message): Message {
+  if (message.metadata === undefined && !message.parts.some(hasStruct)) return message;
   const sorted = { ...message, parts: message.parts.map(canonicalPart) };
   if (message.metadata !== undefined) sorted.metadata = sortObject(message.metadata);
   return sorted;
+}
+
+function hasStruct({ metadata, content }: Part): boolean {
+  return metadata !== undefined || content.case === "data";
 }
 
 function canonicalPart(part: Part): Part {

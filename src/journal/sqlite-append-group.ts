@@ -14,6 +14,7 @@ import {
 } from "./append-group.js";
 import type { Disk } from "./disk.js";
 import { Entry } from "./event.js";
+import { HeldHeads } from "./held-heads.js";
 import type { AppendResult } from "./journal.js";
 import { fold } from "./projection.js";
 import { type SeenRow, type StoredHead, type TaskRow, toDuplicate, toHead } from "./schema.js";
@@ -27,9 +28,10 @@ const MAX_SNAPSHOT_BYTES = 64 * 1024 * 1024;
  */
 export function sqliteAppendGroup(database: Database, disk: Disk | undefined) {
   const statements = prepareStatements(database);
+  const heads = new HeldHeads();
   return async (group: readonly Prepared[], options: GroupOptions): Promise<readonly Outcome[]> => {
     disk?.assertSound();
-    const outcomes = commit(database, statements, group, options);
+    const outcomes = commit({ database, statements, heads }, group, options);
     disk?.committed();
     options.runtime.at("append.before-sync");
     await disk?.settled();
@@ -37,23 +39,31 @@ export function sqliteAppendGroup(database: Database, disk: Disk | undefined) {
   };
 }
 
+interface Connection {
+  readonly database: Database;
+  readonly statements: Statements;
+  readonly heads: HeldHeads;
+}
+
 function commit(
-  database: Database,
-  statements: Statements,
+  { database, statements, heads }: Connection,
   group: readonly Prepared[],
   options: GroupOptions,
 ): readonly Outcome[] {
-  const transaction = new GroupTransaction(statements, options);
+  const transaction = new GroupTransaction(statements, heads, options);
   statements.begin.run();
   try {
+    heads.compare(statements.version.get());
     const outcomes = group.map((member) =>
       member.kind === "append" ? transaction.append(member) : transaction.remember(member),
     );
     transaction.writeTallies();
     options.runtime.at("append.before-commit");
     statements.commit.run();
+    for (const { head } of outcomes) if (head !== undefined) heads.keep(head, options.instance);
     return outcomes;
   } catch (error) {
+    heads.forget();
     // A full disk may have rolled it back already.
     if (database.inTransaction) statements.rollback.run();
     throw error;
@@ -62,12 +72,14 @@ function commit(
 
 class GroupTransaction {
   readonly #sql: Statements;
+  readonly #heads: HeldHeads;
   readonly #options: GroupOptions;
   /** A group of many tasks of one owner changes each counter once. */
   readonly #tallies = new Map<string, { readonly head: StoredHead; change: number }>();
 
-  constructor(statements: Statements, options: GroupOptions) {
+  constructor(statements: Statements, heads: HeldHeads, options: GroupOptions) {
     this.#sql = statements;
+    this.#heads = heads;
     this.#options = options;
   }
 
@@ -77,8 +89,7 @@ class GroupTransaction {
     const used = request.key && this.#used(request.key);
     if (used) return { result: used, entries: [] };
     // Of a task that begins, inserting the head says whether there is one.
-    const row = request.create === undefined ? this.#sql.head.get(request.taskId) : undefined;
-    const before = row && toHead(row);
+    const before = request.create === undefined ? this.#head(request.taskId) : undefined;
     const refused = refuse(request, before, now, instance);
     if (refused) return { result: refused, entries: [] };
 
@@ -99,6 +110,13 @@ class GroupTransaction {
     }
     this.#count(before, head);
     return { ...outcome, head };
+  }
+
+  #head(taskId: string): StoredHead | undefined {
+    const held = this.#heads.get(taskId);
+    if (held !== undefined) return held;
+    const row = this.#sql.head.get(taskId);
+    return row && toHead(row);
   }
 
   remember({ key, reply }: PreparedReply): Outcome {
@@ -125,7 +143,8 @@ class GroupTransaction {
   }
 
   #change(head: StoredHead, by: number): void {
-    const name = JSON.stringify([head.tenant, head.owner, head.state]);
+    const { tenant, owner, state } = head;
+    const name = `${state} ${tenant.length} ${tenant}${owner}`;
     const tally = this.#tallies.get(name);
     if (tally === undefined) this.#tallies.set(name, { head, change: by });
     else tally.change += by;
@@ -195,6 +214,7 @@ function prepareStatements(database: Database) {
     begin: database.prepare<[]>("begin immediate"),
     commit: database.prepare<[]>("commit"),
     rollback: database.prepare<[]>("rollback"),
+    version: database.prepare<[], number>("pragma data_version").pluck(),
     head: database.prepare<[string], TaskRow>("select * from task where id = ?"),
     insertHead: database.prepare<unknown[]>(
       `insert into task (id, tenant, owner, principal, agent, skill, context, created_at, ${moved}, ${placed})

@@ -12,7 +12,7 @@ import type { Call, Principal } from "../../a2a/call.js";
 import { decodeJson, encodeJson, violationsOf } from "../../a2a/codec.js";
 import { fromValue, toValue } from "../../a2a/codec-wkt.js";
 import { A2AError, invalidParams } from "../../a2a/errors.js";
-import { type BindingContext, callOf, invoke, startStream } from "../binding.js";
+import { type BindingContext, callOf, echoOf, invoke, startStream } from "../binding.js";
 import { negotiateVersion, readServiceParameters, VERSION_HEADER } from "../service-parameters.js";
 import { refusalOf } from "../wire-error.js";
 import { toConnectError } from "./errors.js";
@@ -78,6 +78,7 @@ function answerOf(context: BindingContext, service: GrpcService, method: GrpcMet
     try {
       const { request, call } = await accept(context, service, method, flavour, message, at);
       const response = await invoke(context.handler, method.operation, request, call);
+      echo(context, call, at.responseHeader);
       return flavour.write(method.method, method.response(response));
     } catch (thrown) {
       throw wireError(thrown, context, at.signal);
@@ -90,6 +91,7 @@ function streamOf(context: BindingContext, service: GrpcService, method: GrpcMet
     try {
       const { request, call } = await accept(context, service, method, flavour, message, at);
       const { first, rest } = await startStream(context.handler, method.operation, request, call);
+      echo(context, call, at.responseHeader);
       const reader = createReader(rest, at.signal, context.draining);
       try {
         yield flavour.write(method.method, method.response(first));
@@ -107,6 +109,10 @@ function streamOf(context: BindingContext, service: GrpcService, method: GrpcMet
       throw wireError(thrown, context, at.signal);
     }
   };
+}
+
+function echo(context: BindingContext, call: Call, headers: Headers): void {
+  for (const [name, value] of Object.entries(echoOf(context, call))) headers.set(name, value);
 }
 
 /** Who asks, how, and what: judged in this order, so that who isn't known learns nothing. */

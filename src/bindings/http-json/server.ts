@@ -3,6 +3,7 @@ import type { ProtocolVersion } from "../../a2a/protocol-version.js";
 import {
   type BindingContext,
   callOf,
+  echoOf,
   invoke,
   type RequestHeaders,
   startStream,
@@ -79,7 +80,7 @@ export function createHttpJsonBinding(context: BindingContext): WireBinding {
       const result = operation.writeResponse(await invoke(context.handler, operation, message, call));
       return {
         status: 200,
-        headers: { ...PRIVATE, "content-type": acceptedType(headers) },
+        headers: { ...PRIVATE, "content-type": acceptedType(headers), ...echoOf(context, call) },
         body: JSON.stringify(result),
       };
     }
@@ -88,7 +89,8 @@ export function createHttpJsonBinding(context: BindingContext): WireBinding {
       event: (event) => JSON.stringify(operation.writeResponse(event)),
       error: (thrown) => statusText(refusalOf(thrown, context, signal)),
     };
-    return { status: 200, headers: streamHeaders, body: eventFrames(stream, writer, context, signal) };
+    const sent = { ...streamHeaders, ...echoOf(context, call) };
+    return { status: 200, headers: sent, body: eventFrames(stream, writer, context, signal) };
   }
 
   function refuse(error: A2AError, headers: RequestHeaders): WireResponse {

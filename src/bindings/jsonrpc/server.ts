@@ -5,6 +5,7 @@ import type { ProtocolVersion } from "../../a2a/protocol-version.js";
 import {
   type BindingContext,
   callOf,
+  echoOf,
   invoke,
   startStream,
   type WireBinding,
@@ -63,14 +64,16 @@ export function createJsonRpcBinding(context: BindingContext): WireBinding {
     const call = callOf(message, principal, readServiceParameters(headers), signal);
     if (!operation.streaming) {
       const result = operation.writeResponse(await invoke(context.handler, operation, message, call));
-      return { status: 200, headers: { "content-type": "application/json" }, body: resultText(id, result) };
+      const headers = { "content-type": "application/json", ...echoOf(context, call) };
+      return { status: 200, headers, body: resultText(id, result) };
     }
     const stream = await startStream(context.handler, operation, message, call);
     const writer: EventWriter = {
       event: (event) => resultText(id, operation.writeResponse(event)),
       error: (thrown) => errorText(id, refusalOf(thrown, context, signal)),
     };
-    return { status: 200, headers: streamHeaders, body: eventFrames(stream, writer, context, signal) };
+    const sent = { ...streamHeaders, ...echoOf(context, call) };
+    return { status: 200, headers: sent, body: eventFrames(stream, writer, context, signal) };
   }
 
   async function handle(request: WireRequest): Promise<WireResponse> {
