@@ -1,5 +1,5 @@
 // Blocking SendMessage over JSON-RPC, side by side: each server in a process of its own, rounds alternating, no forced gc.
-// Usage: npm run bench -- [--rounds 5] [--seconds 4] [--connections 16]
+// Usage: npm run bench -- [--rounds 5] [--seconds 4] [--connections 16,64]
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
@@ -10,20 +10,17 @@ const { values } = parseArgs({
   options: {
     rounds: { type: "string", default: "5" },
     seconds: { type: "string", default: "4" },
-    connections: { type: "string", default: "16" },
+    connections: { type: "string", default: "16,64" },
   },
 });
-const [rounds, seconds, connections] = [values.rounds, values.seconds, values.connections].map(Number) as [
-  number,
-  number,
-  number,
-];
+const rounds = Number(values.rounds);
+const seconds = Number(values.seconds);
+const inFlight = values.connections.split(",").map(Number);
 
 interface Contender {
   readonly name: string;
   readonly url: string;
   readonly child: ChildProcess;
-  readonly rounds: Round[];
 }
 
 interface Round {
@@ -39,7 +36,7 @@ async function start(name: string, file: string): Promise<Contender> {
   });
   const [{ url }] = (await once(child, "message")) as [{ url: string }];
   await assertEchoes(name, url);
-  return { name, url, child, rounds: [] };
+  return { name, url, child };
 }
 
 const body = (id: string) =>
@@ -60,7 +57,7 @@ async function assertEchoes(name: string, url: string): Promise<void> {
 
 let sent = 0;
 
-async function measure(one: Contender, duration: number): Promise<Round> {
+async function measure(one: Contender, connections: number, duration: number): Promise<Round> {
   const { name, url } = one;
   const setupRequest = (request: autocannon.Request): autocannon.Request => ({ ...request, body: body(`m-${++sent}`) });
   const before = await usage(one);
@@ -88,29 +85,34 @@ const contenders = [
   await start("nuncio, SQLite, durable", "./servers/nuncio.js"),
   await start("@a2a-js/sdk, in memory", "./servers/a2a-js.js"),
 ];
-try {
-  for (const one of contenders) await measure(one, 6);
+/** Rounds of each, alternating, and the ratio of the first to the second in each. */
+async function compare(connections: number): Promise<void> {
+  const all = contenders.map((): Round[] => []);
   for (let round = 0; round < rounds; round++) {
-    for (const one of contenders) {
-      await measure(one, 2);
-      one.rounds.push(await measure(one, seconds));
+    for (const [index, one] of contenders.entries()) {
+      await measure(one, connections, 2);
+      all[index]?.push(await measure(one, connections, seconds));
     }
   }
-  for (const one of contenders) {
-    const all = one.rounds.map(({ perSecond }) => Math.round(perSecond));
-    const cpuUs = Math.round(median(one.rounds.map((round) => round.cpuUs)));
+  console.log(`${connections} connections`);
+  for (const [index, one] of contenders.entries()) {
+    const perSecond = (all[index] ?? []).map((round) => Math.round(round.perSecond));
+    const cpuUs = Math.round(median((all[index] ?? []).map((round) => round.cpuUs)));
     const mb = Math.round((await usage(one)).rss / 1024 / 1024);
     console.log(
-      `${one.name.padEnd(24)} median ${String(Math.round(median(all))).padStart(6)}/s  (${all.join(", ")})  ${cpuUs} µs CPU a request  ${mb} MB`,
+      `  ${one.name.padEnd(24)} median ${String(median(perSecond)).padStart(6)}/s  (${perSecond.join(", ")})  ${cpuUs} µs CPU a request  ${mb} MB`,
     );
   }
-  const [ours, theirs] = contenders;
-  const ratios = (ours?.rounds ?? []).map(
-    ({ perSecond }, round) => perSecond / (theirs?.rounds[round]?.perSecond ?? 0),
-  );
+  const [ours = [], theirs = []] = all;
+  const ratios = ours.map(({ perSecond }, round) => perSecond / (theirs[round]?.perSecond ?? 0));
   console.log(
-    `ratio                    median ${median(ratios).toFixed(2)}  (${ratios.map((ratio) => ratio.toFixed(2)).join(", ")})`,
+    `  ratio                    median ${median(ratios).toFixed(2)}  (${ratios.map((ratio) => ratio.toFixed(2)).join(", ")})`,
   );
+}
+
+try {
+  for (const one of contenders) await measure(one, 16, 6);
+  for (const connections of inFlight) await compare(connections);
 } finally {
   for (const { child } of contenders) child.kill();
 }

@@ -24,6 +24,15 @@ export function saidBy(value: unknown): Said | undefined {
   return typeof value === "object" && value !== null && SAID in value ? (value as Saying)[SAID] : undefined;
 }
 
+class UpdateValue implements Update, Saying {
+  readonly "yield it": true;
+  readonly [SAID]: Said;
+  constructor(said: Said) {
+    this["yield it"] = true;
+    this[SAID] = said;
+  }
+}
+
 class EndingError extends Error implements Saying {
   readonly "return it" = true;
   readonly [SAID]: Said;
@@ -37,7 +46,7 @@ class EndingError extends Error implements Saying {
 /** The words, each giving `onMade` what it made, so that what is made and never said can be found. */
 export function createUpdates(onMade: (made: Update | Ending) => void): Updates {
   const update = (said: Said): Update => {
-    const made: Update & Saying = { "yield it": true, [SAID]: said };
+    const made = new UpdateValue(said);
     onMade(made);
     return made;
   };

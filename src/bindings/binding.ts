@@ -89,7 +89,7 @@ const NO_PARAMETERS: Readonly<Record<string, string>> = {};
 
 /** Calls a unary operation. @throws what the handler throws; the signal's reason as soon as the caller has gone. */
 export async function invoke(handler: Handler, operation: Operation, request: Message, call: Call): Promise<Message> {
-  const answer = methodOf(handler, operation)(request, call) as Promise<Message>;
+  const answer = ask(handler, operation, request, call) as Promise<Message>;
   return untilAborted(answer, call.signal);
 }
 
@@ -113,7 +113,7 @@ export async function startStream(
   call: Call,
 ): Promise<StartedStream> {
   const rest = stoppable(
-    (signal) => methodOf(handler, operation)(request, { ...call, signal }) as AsyncIterable<Message>,
+    (signal) => ask(handler, operation, request, { ...call, signal }) as AsyncIterable<Message>,
     call.signal,
   );
   try {
@@ -156,6 +156,6 @@ function stoppable<T>(
 type Method = (request: Message, call: Call) => Promise<Message> | AsyncIterable<Message>;
 
 /** The one place where an operation's key picks a method: Handler and Operation come of the same descriptor, which types can't say. */
-function methodOf(handler: Handler, operation: Operation): Method {
-  return (handler[operation.key] as unknown as Method).bind(handler);
+function ask(handler: Handler, { key }: Operation, request: Message, call: Call): ReturnType<Method> {
+  return (handler[key] as unknown as Method).call(handler, request, call);
 }

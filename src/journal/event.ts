@@ -28,7 +28,8 @@ export function encodeEvent(init: NewEvent, epoch: number, isGiven: boolean): En
   if (kind.case === undefined) throw new TypeError("A task event has a kind: set one");
   return {
     case: kind.case,
-    body: toBinary(TaskEventSchema, event),
+    // Into Node's pool: most are small, and each array of its own costs the collector more than the copy.
+    body: Buffer.from(toBinary(TaskEventSchema, event)),
     state: kind.case === "statusUpdated" ? kind.value.state : undefined,
     own: isGiven || isOwn(event) ? event : undefined,
   };
