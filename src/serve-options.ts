@@ -58,6 +58,8 @@ export interface ServeOptions {
   drainMs?: number | undefined;
   /** Between two comments on a quiet event stream. Default 15 000. */
   heartbeatMs?: number | undefined;
+  /** How long an HTTP/2 connection may be silent before it is asked whether it lives, and closed if it doesn't. Default 60 000. */
+  pingIntervalMs?: number | undefined;
   /** Default: warnings and errors, as JSON lines on standard error. */
   logger?: Logger | undefined;
   /** Clock, timers, ids, faults. For tests. */
@@ -78,6 +80,10 @@ export interface Limits {
   bodyBytes?: number | undefined;
   /** Deepest nesting of a JSON body. Default 100. */
   nesting?: number | undefined;
+  /**
+   * How long a request may take to arrive, its body included, in milliseconds. An answer may take as long as it likes. Default 300 000.
+   */
+  requestTimeoutMs?: number | undefined;
   /** Runs at a time in this process; more wait, SUBMITTED. Default 1 000. */
   runningTasks?: number | undefined;
 }

@@ -90,6 +90,8 @@ async function listen(parts: Parts): Promise<{ readonly url: string; drain(deadl
     runtime: context.runtime,
     logger: context.logger,
     draining,
+    requestTimeoutMs: options.limits?.requestTimeoutMs,
+    pingIntervalMs: options.pingIntervalMs,
     ready: () => journal.ready(),
     tls,
     trustedProxies,

@@ -1,16 +1,22 @@
+import type { EventEmitter } from "node:events";
 import { createServer as createHttp1Server, type Server } from "node:http";
 import {
   createServer as createHttp2Server,
   createSecureServer,
   type Http2SecureServer,
   type Http2Server,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
   type ServerHttp2Session,
 } from "node:http2";
 import { type AddressInfo, createServer as createTcpServer, type Socket, type Server as TcpServer } from "node:net";
+import type { Duplex } from "node:stream";
 import type { TlsOptions } from "node:tls";
-import type { AnyRequest, AnyResponse } from "../bindings/rpc-binding.js";
+import { type AnyRequest, type AnyResponse, isHttp2 } from "../bindings/rpc-binding.js";
 import type { Runtime, Timer } from "../runtime/runtime.js";
-import { answerClientError } from "./client-error.js";
+import { answerClientError, answerConnect, NO_TUNNEL, refuse } from "./client-error.js";
+import { refuseWhenLate } from "./late-body.js";
+import { destroyWhenDead } from "./live-session.js";
 import { createOpenResponses, type OpenResponses } from "./open-responses.js";
 
 /** Who answers, and how long connections may take. Times are milliseconds. */
@@ -23,8 +29,10 @@ export interface OnePortOptions {
   readonly openingTimeoutMs?: number | undefined;
   /** For the headers of an HTTP/1.1 request. Default 30 000. */
   readonly headersTimeoutMs?: number | undefined;
-  /** For the whole of an HTTP/1.1 request, its body included; an answer may take as long as it likes. Default 300 000. */
+  /** For the whole of a request, its body included; an answer may take as long as it likes. Default 300 000. */
   readonly requestTimeoutMs?: number | undefined;
+  /** How long an HTTP/2 connection may be silent before it is asked whether it lives. Default 60 000. */
+  readonly pingIntervalMs?: number | undefined;
 }
 
 /** One listening port for HTTP/1.1 and HTTP/2. */
@@ -50,7 +58,8 @@ const LINGER_MS = 200;
 
 /** Serves both HTTP versions on one port, in clear text or with TLS. */
 export function createOnePort(options: OnePortOptions): OnePort {
-  const { runtime, openingTimeoutMs = 10_000 } = options;
+  const { runtime } = options;
+  const times = timesOf(options);
   const responses = createOpenResponses(runtime);
   const sockets = new Set<Socket>();
   const sessions = new Set<ServerHttp2Session>();
@@ -58,6 +67,7 @@ export function createOnePort(options: OnePortOptions): OnePort {
 
   const onRequest = (request: AnyRequest, response: AnyResponse) => {
     responses.add(request, response);
+    if (isHttp2(response)) refuseWhenLate(request as Http2ServerRequest, response, runtime, times.requestTimeoutMs);
     if (closed !== undefined && request.httpVersionMajor === 1) response.setHeader("connection", "close");
     options.onRequest(request, response);
   };
@@ -65,9 +75,10 @@ export function createOnePort(options: OnePortOptions): OnePort {
     sessions.add(session);
     session.once("close", () => sessions.delete(session));
     if (closed !== undefined) session.close();
-    const timer = runtime.after(openingTimeoutMs, () => session.destroy());
+    const timer = runtime.after(times.openingTimeoutMs, () => session.destroy());
     session.once("remoteSettings", () => timer.cancel());
     session.once("close", () => timer.cancel());
+    destroyWhenDead(session, runtime, options.pingIntervalMs);
   };
   const onSocket = (socket: Socket) => {
     sockets.add(socket);
@@ -75,10 +86,12 @@ export function createOnePort(options: OnePortOptions): OnePort {
     socket.on("error", () => socket.destroy());
     socket.setKeepAlive(true, TCP_KEEP_ALIVE_MS);
   };
-  const server =
-    options.tls === undefined
-      ? clearServer(options, responses, onRequest, onSession)
-      : secureServer(options, options.tls, onRequest, onSession);
+  const onConnect = (request: AnyRequest, to: Duplex | Http2ServerResponse) => {
+    if ("stream" in to) refuse(request as Http2ServerRequest, to, NO_TUNNEL, runtime);
+    else answerConnect(to, responses.has(to), runtime);
+  };
+  const parts = { runtime, times, responses, events: { onRequest, onConnect, onSession } };
+  const server = options.tls === undefined ? clearServer(parts) : secureServer(parts, options.tls);
   server.front.on("connection", onSocket);
   server.front.on("secureConnection", onSocket);
 
@@ -118,6 +131,18 @@ export function createOnePort(options: OnePortOptions): OnePort {
   };
 }
 
+interface Parts {
+  readonly runtime: Runtime;
+  readonly times: ReturnType<typeof timesOf>;
+  readonly responses: OpenResponses;
+  readonly events: ServerEvents;
+}
+
+function timesOf({ openingTimeoutMs = 10_000, headersTimeoutMs = 30_000, requestTimeoutMs = 300_000 }: OnePortOptions) {
+  // Node doesn't take headers that may come later than the whole.
+  return { openingTimeoutMs, requestTimeoutMs, headersTimeoutMs: Math.min(headersTimeoutMs, requestTimeoutMs) };
+}
+
 interface Listening {
   readonly front: TcpServer;
   /** Closes the HTTP/1.1 connections on which nothing is going on, where closing the front hasn't. */
@@ -126,30 +151,22 @@ interface Listening {
 }
 
 /** A TCP server that hands each connection to the HTTP server whose version it speaks; neither of these listens itself. */
-function clearServer(
-  options: OnePortOptions,
-  responses: OpenResponses,
-  onRequest: OnePortOptions["onRequest"],
-  onSession: (session: ServerHttp2Session) => void,
-): Listening {
-  const { runtime, openingTimeoutMs = 10_000, headersTimeoutMs = 30_000, requestTimeoutMs = 300_000 } = options;
-  const http1 = createHttp1Server(
-    {
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      headersTimeout: headersTimeoutMs,
-      requestTimeout: requestTimeoutMs,
-      connectionsCheckingInterval: Math.min(headersTimeoutMs, 5_000),
-    },
-    onRequest,
-  );
+function clearServer({ runtime, times, responses, events }: Parts): Listening {
+  const http1 = createHttp1Server({
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    headersTimeout: times.headersTimeoutMs,
+    requestTimeout: times.requestTimeoutMs,
+    connectionsCheckingInterval: Math.min(times.headersTimeoutMs, 5_000),
+  });
   allowHalfOpen(http1);
+  observe(http1, events);
   http1.on("clientError", (error, socket) => answerClientError(error, socket, responses.has(socket)));
   http1.emit("listening"); // starts the check of its time-outs, which otherwise only listening does
-  const http2 = createHttp2Server({ settings: { maxConcurrentStreams: MAX_STREAMS_PER_SESSION } }, onRequest);
-  http2.on("session", onSession);
+  const http2 = createHttp2Server({ settings: { maxConcurrentStreams: MAX_STREAMS_PER_SESSION } });
+  observe(http2, events);
 
   const front = createTcpServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
-    const timer = runtime.after(openingTimeoutMs, () => socket.destroy());
+    const timer = runtime.after(times.openingTimeoutMs, () => socket.destroy());
     socket.once("close", () => timer.cancel());
     handOver(socket, timer, http1, http2, responses);
   });
@@ -184,30 +201,39 @@ function handOver(socket: Socket, timer: Timer, http1: Server, http2: Http2Serve
 }
 
 /** TLS: ALPN says the version; without it, HTTP/1.1. */
-function secureServer(
-  { openingTimeoutMs = 10_000, headersTimeoutMs = 30_000, requestTimeoutMs = 300_000 }: OnePortOptions,
-  tls: TlsOptions,
-  onRequest: OnePortOptions["onRequest"],
-  onSession: (session: ServerHttp2Session) => void,
-): Listening {
-  const front: Http2SecureServer = createSecureServer(
-    {
-      ...tls,
-      allowHTTP1: true,
-      handshakeTimeout: openingTimeoutMs,
-      settings: { maxConcurrentStreams: MAX_STREAMS_PER_SESSION },
-    },
-    onRequest,
-  );
+function secureServer({ times, responses, events }: Parts, tls: TlsOptions): Listening {
+  const front: Http2SecureServer = createSecureServer({
+    ...tls,
+    allowHTTP1: true,
+    handshakeTimeout: times.openingTimeoutMs,
+    settings: { maxConcurrentStreams: MAX_STREAMS_PER_SESSION },
+  });
   Object.assign(front, {
-    headersTimeout: headersTimeoutMs,
-    requestTimeout: requestTimeoutMs,
+    headersTimeout: times.headersTimeoutMs,
+    requestTimeout: times.requestTimeoutMs,
     keepAliveTimeout: KEEP_ALIVE_MS,
   });
-  front.on("session", onSession);
+  observe(front, events);
   front.on("tlsClientError", (_error, socket) => socket.destroy());
-  front.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => answerClientError(error, socket, false));
+  front.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) =>
+    answerClientError(error, socket, responses.has(socket)),
+  );
   return { front, closeIdle: () => undefined, stop: () => undefined };
+}
+
+/** What any server of either version says. */
+interface ServerEvents {
+  readonly onRequest: OnePortOptions["onRequest"];
+  /** CONNECT comes with its connection over HTTP/1.1, and with its response over HTTP/2. */
+  readonly onConnect: (request: AnyRequest, to: Duplex | Http2ServerResponse) => void;
+  readonly onSession: (session: ServerHttp2Session) => void;
+}
+
+function observe(server: EventEmitter, { onRequest, onConnect, onSession }: ServerEvents): void {
+  server.on("request", onRequest);
+  server.on("checkExpectation", onRequest); // Node's own 417 has no body, and over HTTP/2 leaves the request's unread
+  server.on("connect", onConnect);
+  server.on("session", onSession);
 }
 
 /** A caller may close its half after the request and still wait for the answer. The property is older than its types. */

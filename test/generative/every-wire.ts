@@ -34,6 +34,7 @@ export async function everyWire({ auth = true }: { auth?: boolean } = {}): Promi
     ...(auth ? { auth: byHeader, extendedCard: extended } : {}),
     cancelGraceMs: 100,
     drainMs: 200,
+    pingIntervalMs: 500, // a session that is broken is let go of
     heartbeatMs: 500, // a caller that has closed its half and then gone is noticed by the next one
   });
   const clients: { close(): void }[] = [];

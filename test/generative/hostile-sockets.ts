@@ -111,12 +111,6 @@ export async function overHttp2(port: number, bytes: Buffer): Promise<Seen> {
   return { statuses: statuses.length === 0 ? ["nothing"] : statuses, text: read.toString("latin1") };
 }
 
-function hasGoodbye(frames: Buffer): boolean {
-  for (let at = 0; at + FRAME_HEAD <= frames.length; at += FRAME_HEAD + frames.readUIntBE(at, 3))
-    if (frames[at + 3] === GOAWAY) return true;
-  return false;
-}
-
 /** Writes, reads until the server closes; leaves a stream that has begun. */
 function converse(
   port: number,
@@ -136,12 +130,10 @@ function converse(
       /\r\ncontent-type: (text\/event-stream|application\/(grpc|connect\+))/i.test(
         String(chunks[0]?.toString("latin1")),
       );
-    // Node reads no more of a session to which it has said goodbye, and so never learns that its peer has gone.
-    const leave = () => (hasGoodbye(Buffer.concat(chunks)) ? socket.destroy() : socket.end());
     const listen = () => {
       clearTimeout(quiet);
       quiet = setTimeout(() => {
-        if (!endsAtOnce) leave();
+        if (!endsAtOnce) socket.end();
         else if (hasStream()) socket.destroy();
       }, QUIET_MS);
     };
