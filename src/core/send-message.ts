@@ -7,9 +7,11 @@ import {
   SendMessageResponseSchema,
   type StreamResponse,
   StreamResponseSchema,
+  type Task,
   TaskState,
 } from "../a2a/types.js";
-import { accept } from "./accept.js";
+import type { LoadedTask } from "../journal/journal.js";
+import { type Accepted, accept } from "./accept.js";
 import type { Core } from "./core.js";
 import { DEFAULT_HISTORY } from "./limits.js";
 import { eventsAfter, taskFrame } from "./streams.js";
@@ -21,10 +23,7 @@ export async function sendMessage(core: Core, request: SendMessageRequest, call:
   const accepted = await accept(core, request, call);
   if (accepted.kind === "reply")
     return create(SendMessageResponseSchema, { payload: { case: "message", value: accepted.message } });
-  const { taskId, message, position } = accepted;
-  const task = request.configuration?.returnImmediately
-    ? (await loadAt(core.journal, taskId, position)).task
-    : await untilState(core.journal, { taskId, position: message, isOver: isSettled, signal: call.signal });
+  const task = await taskAfter(core, accepted, request, call);
   return create(SendMessageResponseSchema, {
     payload: { case: "task", value: viewOf(task, { history: historyOf(request) }) },
   });
@@ -41,16 +40,37 @@ export async function* sendStreamingMessage(
     yield create(StreamResponseSchema, { payload: { case: "message", value: accepted.message } });
     return;
   }
-  const loaded = accepted.repeated
-    ? await core.journal.load(accepted.taskId, core.scopeOf(call))
-    : await loadAt(core.journal, accepted.taskId, accepted.position);
-  if (loaded === undefined) throw new Error(`Task ${accepted.taskId} has left the journal while it was sent to`);
+  const loaded = await taskUnder(core, accepted, call);
   yield taskFrame(loaded, historyOf(request));
   if (isTerminal(loaded.task.status?.state)) return;
   const closes = core.streamAtInputRequired === "close" ? TaskState.INPUT_REQUIRED : undefined;
   if (accepted.repeated && loaded.task.status?.state === closes) return;
   yield* eventsAfter(core, loaded, { closes, signal: call.signal });
 }
+
+/**
+ * The task that a send answers with: at once, or as it settles. A repeat finds the task as it is, and waits only while it works: what its
+ * stream would end with.
+ */
+async function taskAfter(core: Core, accepted: AcceptedByTask, request: SendMessageRequest, call: Call): Promise<Task> {
+  const { taskId, message, repeated } = accepted;
+  const wait = (position: number) =>
+    untilState(core.journal, { taskId, position, isOver: isSettled, signal: call.signal });
+  const atOnce = request.configuration?.returnImmediately === true;
+  if (!atOnce && !repeated) return wait(message);
+  const { task, position } = await taskUnder(core, accepted, call);
+  return atOnce || isSettled(task.status?.state) ? task : wait(position);
+}
+
+/** The task as the message found it; for a repeat, as it is now. */
+async function taskUnder(core: Core, { taskId, position, repeated }: AcceptedByTask, call: Call): Promise<LoadedTask> {
+  if (!repeated) return loadAt(core.journal, taskId, position);
+  const now = await core.journal.load(taskId, core.scopeOf(call));
+  if (now === undefined) throw new Error(`Task ${taskId} has left the journal while it was sent to`);
+  return now;
+}
+
+type AcceptedByTask = Extract<Accepted, { kind: "task" }>;
 
 function historyOf({ configuration }: SendMessageRequest): number {
   return Math.min(configuration?.historyLength ?? DEFAULT_HISTORY, DEFAULT_HISTORY);

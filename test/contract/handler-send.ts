@@ -1,9 +1,16 @@
 import { create } from "@bufbuild/protobuf";
-import { Role, TaskPushNotificationConfigSchema } from "nuncio/types";
+import {
+  Role,
+  SendMessageConfigurationSchema,
+  type StreamResponse,
+  TaskPushNotificationConfigSchema,
+} from "nuncio/types";
 import { describe, expect, test } from "vitest";
 import { gate, runs } from "../support/scripted-agent.js";
 import { call, createCalls, dataOf, refused, type Users } from "./handler-calls.js";
 import { collect, message, send, stateOf, taskOf, textOf, told } from "./messages.js";
+
+const atOnce = create(SendMessageConfigurationSchema, { returnImmediately: true });
 
 /** Messages: sent, refused, and sent again (§3.1.1, §3.4). */
 export function sendContract(on: Users): void {
@@ -212,6 +219,36 @@ export function sendContract(on: Users): void {
       const first = taskOf(await on.ann.sendMessage(answer, call));
       expect(stateOf(first)).toBe("COMPLETED");
       expect(stateOf(taskOf(await on.ann.sendMessage(answer, call)))).toBe("COMPLETED");
+    });
+
+    test("is answered with the task as it is now, whichever way it is sent again", async () => {
+      const first = send("ask Which?");
+      const asked = taskOf(await on.ann.sendMessage(first, call));
+      const ways = async () => [
+        stateOf(taskOf(await on.ann.sendMessage(first, call))),
+        stateOf(taskOf(await on.ann.sendMessage({ ...first, configuration: atOnce }, call))),
+        told(await collect(on.ann.sendStreamingMessage(first, call))).join(),
+      ];
+      expect(await ways()).toEqual(["INPUT_REQUIRED", "INPUT_REQUIRED", "task:INPUT_REQUIRED"]);
+      await on.ann.sendMessage(send(message("complete thanks", { taskId: asked.id })), call);
+      expect(await ways()).toEqual(["COMPLETED", "COMPLETED", "task:COMPLETED"]);
+    });
+
+    test("waits while the task works, also on another message", async () => {
+      const first = send("ask Which?");
+      const asked = taskOf(await on.ann.sendMessage(first, call));
+      const name = `repeat ${Math.random()}`;
+      const answer = send(message(`wait ${name}`, { taskId: asked.id }), { returnImmediately: true });
+      expect(stateOf(taskOf(await on.ann.sendMessage(answer, call)))).toBe("WORKING");
+      expect(stateOf(taskOf(await on.ann.sendMessage({ ...first, configuration: atOnce }, call)))).toBe("WORKING");
+      const waiting = on.ann.sendMessage(first, call);
+      const seen: StreamResponse[] = [];
+      for await (const event of on.ann.sendStreamingMessage(first, call)) {
+        seen.push(event);
+        gate(name).open();
+      }
+      expect([told(seen)[0], told(seen).at(-1)]).toEqual(["task:WORKING", "status:COMPLETED"]);
+      expect(stateOf(taskOf(await waiting))).toBe("COMPLETED");
     });
 
     test("gets the same direct reply", async () => {

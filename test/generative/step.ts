@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { create } from "@bufbuild/protobuf";
 import type { Handler } from "nuncio";
 import { GetTaskRequestSchema, type SendMessageRequest } from "nuncio/types";
-import type { ModelTask, Seen } from "./model.js";
+import type { ModelTask } from "./model.js";
 import type { Random } from "./random.js";
 import { same, seenOf } from "./seen.js";
 
@@ -11,8 +11,6 @@ export interface Sent {
   readonly request: SendMessageRequest;
   /** `undefined`: it was answered directly. */
   readonly task: ModelTask | undefined;
-  /** The task as it first settled after the message, which is what a blocking repeat gets. */
-  settled: Seen | undefined;
   /** The id of a direct reply. */
   readonly replyId: string | undefined;
 }
@@ -39,12 +37,6 @@ export interface At {
 
 /** Calls something, and holds its answer to the model. @throws Error with the difference. */
 export type Step = (at: At) => Promise<void>;
-
-/** Messages whose turn is over: what they came to is what it was at that moment. */
-export function noteSettled({ sent }: Caller, task: ModelTask): void {
-  if (!task.hasSettled) return;
-  for (const one of sent) if (one.task === task) one.settled ??= task.seen();
-}
 
 /** What happens without its caller waiting has happened in a moment. */
 export async function settled({ handler }: Caller, task: ModelTask): Promise<void> {

@@ -14,7 +14,7 @@ import { taskOf } from "../contract/messages.js";
 import { gate } from "../support/scripted-agent.js";
 import type { Seen, State } from "./model.js";
 import { first, newestFirst, ofStream, refused, same, seenOf } from "./seen.js";
-import { type At, noteSettled } from "./step.js";
+import type { At } from "./step.js";
 
 /** A task, with as much of its history as is asked for (§3.2.4). */
 export async function get({ caller, random, note }: At): Promise<void> {
@@ -98,7 +98,6 @@ export async function cancel({ caller, random, note }: At): Promise<void> {
   // Whether a run that leaves its task open has let go of it can't be seen; if it hasn't, it doesn't hear of the cancel.
   if (held === undefined && task.said === undefined && answer.said?.startsWith("Canceled;")) task.said = answer.said;
   same("canceled task", answer, task.seen());
-  noteSettled(caller, task);
   if (typeof held === "object") gate(held.gate).open(); // nothing may come of it any more
 }
 

@@ -4,7 +4,7 @@ import { message, send, taskOf, textOf } from "../contract/messages.js";
 import { gate } from "../support/scripted-agent.js";
 import { ModelTask } from "./model.js";
 import { first, ofStream, refused, same, seenOf } from "./seen.js";
-import { type At, type Caller, noteSettled, settled } from "./step.js";
+import { type At, type Caller, settled } from "./step.js";
 
 const COMMANDS = ["Ada", "ask Which?", "work hard", "status a b c", "complete yes", "fail no", "reject not", "throw x"];
 const MORE_COMMANDS = ["chunks a|b|c", "keep-open", "wait", "until-canceled"];
@@ -48,14 +48,13 @@ export async function followUp(at: At): Promise<void> {
   await deliver(at, said, () => task);
 }
 
-/** The same message once more (§3.3.1): nothing new happens. */
+/** The same message once more (§3.3.1): nothing new happens, and the task is answered with as it is. Who may wait does, unless it works. */
 export async function repeat({ caller, random, note }: At): Promise<void> {
   const sent = random.maybe(caller.sent);
   if (sent === undefined) return;
-  const { request, task, settled: settledAs, replyId } = sent;
-  const again = send(request.message as Message, {
-    returnImmediately: settledAs === undefined && task !== undefined,
-  });
+  const { request, task, replyId } = sent;
+  const works = task !== undefined && !task.hasSettled;
+  const again = send(request.message as Message, { returnImmediately: works || random.chance(0.5) });
   const streams = random.chance(0.4);
   note(request.message?.messageId, again.configuration?.returnImmediately, { streams });
   if (streams) {
@@ -72,8 +71,7 @@ export async function repeat({ caller, random, note }: At): Promise<void> {
     return same("the same reply", payload.case === "message" ? payload.value.messageId : payload.case, replyId);
   }
   if (payload.case !== "task") throw new Error(`A repeat of a task gave a ${payload.case}`);
-  if (settledAs === undefined) return same("the same task", payload.value.id, task.id);
-  same("what the first one got", seenOf(payload.value), settledAs);
+  same("the answer to a repeat", seenOf(payload.value), task.seen());
 }
 
 /** Lets a run go on that waits. */
@@ -84,7 +82,6 @@ export async function openGate({ caller, random, note }: At): Promise<void> {
   gate(task.waitsFor.gate).open();
   task.goOn();
   await settled(caller, task);
-  noteSettled(caller, task);
 }
 
 async function askDirectly(caller: Caller, said: Message): Promise<void> {
@@ -92,7 +89,7 @@ async function askDirectly(caller: Caller, said: Message): Promise<void> {
   const { payload } = await caller.handler.sendMessage(request, {});
   if (payload.case !== "message") throw new Error(`A direct reply was due, not a ${payload.case}`);
   same("reply", [textOf(payload.value), payload.value.role], ["Hi", Role.AGENT]);
-  caller.sent.push({ request, task: undefined, settled: undefined, replyId: payload.value.messageId });
+  caller.sent.push({ request, task: undefined, replyId: payload.value.messageId });
 }
 
 /** Sends a message that will be accepted, in one of the three ways, and lets what it causes happen. */
@@ -109,8 +106,7 @@ async function deliver(at: At, said: Message, taskFor: (id: string, contextId: s
   });
   note(way, said.taskId, text, { historyLength });
   const finish = (task: ModelTask) => {
-    caller.sent.push({ request, task, settled: undefined, replyId: undefined });
-    noteSettled(caller, task);
+    caller.sent.push({ request, task, replyId: undefined });
     return task;
   };
   if (way === "stream") {
