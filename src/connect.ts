@@ -7,6 +7,7 @@ import { RESUME_EXTENSION } from "./a2a/our-names.js";
 import type { AgentCard, AgentCardJson } from "./a2a/types.js";
 import { createHttpJsonClient } from "./bindings/http-json/client.js";
 import { createJsonRpcClient } from "./bindings/jsonrpc/client.js";
+import { patientFetch } from "./bindings/patient-fetch.js";
 import { fetchAgentCard, readAgentCard } from "./client/agent-card.js";
 import { type BindingName, type Chosen, chooseInterface } from "./client/choose-interface.js";
 import { DEFAULT_TIMEOUT_MS, deadlineOf } from "./client/deadline.js";
@@ -28,13 +29,16 @@ export type { StreamEvent, TaskStream } from "./client/task-stream.js";
 export interface ConnectOptions {
   /** Which bindings may be used, the preferred one first. Default: all, in the card's order. */
   bindings?: readonly BindingName[] | undefined;
-  /** Sent with every request, the card's included: `authorization` and the like. Names in lower case. */
+  /**
+   * Sent with every request, the card's included: `authorization` and the like. Names in lower case. No redirect takes them to another
+   * origin: a call isn't redirected at all, and where a card's is, it goes on without them.
+   */
   headers?: Readonly<Record<string, string>> | undefined;
   /** Extensions to activate on every call (§3.2.6). */
   extensions?: readonly ({ readonly uri: string } | string)[] | undefined;
   /** Decorators of the peer's handler, outermost first. */
   use?: readonly Decorator[] | undefined;
-  /** Default: the global one. */
+  /** For the card and the JSON bindings. Default: the global one, without limits of its own to how long an answer may take. */
   fetch?: typeof fetch | undefined;
   /** Aborts connecting; calls have signals of their own. */
   signal?: AbortSignal | undefined;
@@ -70,10 +74,10 @@ export async function connect(
 }
 
 /** `fetch failed` alone helps nobody. */
-function sayingWhy(fetch: typeof globalThis.fetch | undefined): typeof globalThis.fetch {
+function sayingWhy(fetch = patientFetch): typeof globalThis.fetch {
   return async (input, init) => {
     try {
-      return await (fetch ?? globalThis.fetch)(input, init);
+      return await fetch(input, init);
     } catch (cause) {
       const message = unreachable(cause, input instanceof Request ? input.url : String(input));
       throw message === undefined ? cause : new A2AError("UNAVAILABLE", message, { cause });

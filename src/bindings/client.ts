@@ -6,6 +6,7 @@ import type { Operation } from "../a2a/operation.js";
 import type { ProtocolVersion } from "../a2a/protocol-version.js";
 import { DEFAULT_MAX_DEPTH, parseJson } from "./json.js";
 import { linkedController } from "./linked-controller.js";
+import { patientFetch } from "./patient-fetch.js";
 import { readBody } from "./read-body.js";
 import { writeServiceParameters } from "./service-parameters.js";
 import { HttpAnswer, reasonOfStatus } from "./wire-error.js";
@@ -17,7 +18,7 @@ export const DEFAULT_MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 export interface WireClientOptions {
   /** Of the interface, as the card gives it. */
   readonly url: string;
-  /** Default: the global one. */
+  /** Default: the global one, without limits of its own to how long an answer may take. */
   readonly fetch?: typeof globalThis.fetch | undefined;
   /** More headers for each request, such as credentials. They win over those of the binding. */
   headers?: ((call: Call) => Record<string, string> | Promise<Record<string, string>>) | undefined;
@@ -81,7 +82,7 @@ export async function exchange(
   released?: AbortSignal,
 ): Promise<Exchange> {
   call.signal?.throwIfAborted();
-  const fetch = options.fetch ?? globalThis.fetch;
+  const fetch = options.fetch ?? patientFetch;
   const headers: Record<string, string> = {
     accept,
     ...(contentType !== undefined && { "content-type": contentType }),
