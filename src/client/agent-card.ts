@@ -8,6 +8,7 @@ import { readBody } from "../bindings/read-body.js";
 import { HttpAnswer } from "../bindings/wire-error.js";
 
 const MAX_CARD_BYTES = 1024 * 1024;
+const MAX_REDIRECTS = 5;
 
 /** What a card is fetched with. */
 export interface CardFetch {
@@ -25,11 +26,7 @@ export async function fetchAgentCard(target: URL, options: CardFetch): Promise<A
   const places = cardPlaces(target);
   let missing: A2AError | undefined;
   for (const place of places) {
-    const response = await options.fetch(place, {
-      headers: { accept: "application/json", "a2a-version": v1.id, ...options.headers() },
-      redirect: "follow",
-      signal: options.signal ?? null,
-    });
+    const response = await follow(place, options);
     if (response.ok) {
       const card = readAgentCard(await jsonOf(response, place), place);
       if (place === places[0] || isServedAt(card, target)) return card;
@@ -42,6 +39,37 @@ export async function fetchAgentCard(target: URL, options: CardFetch): Promise<A
     if (response.status !== 404) break;
   }
   throw missing ?? new A2AError("INVALID_AGENT_RESPONSE", `There is no agent card at ${target.href}`);
+}
+
+/**
+ * The answer at the end of all redirects. They are followed here because `fetch` would take the caller's headers along to another origin,
+ * all but the few names that it knows; and because whoever can write into clear text could answer what was asked over TLS.
+ */
+async function follow(place: string, { fetch, headers, signal }: CardFetch): Promise<Response> {
+  const ours = { accept: "application/json", "a2a-version": v1.id };
+  const bounded = { signal: signal ?? null };
+  let url = new URL(place);
+  let isAtHome = true;
+  for (let redirects = 0; ; redirects++) {
+    const all = isAtHome ? { ...ours, ...headers() } : ours;
+    const response = await fetch(url.href, { headers: all, redirect: "manual", ...bounded });
+    // A browser follows, but doesn't say where to.
+    if (response.type === "opaqueredirect") return fetch(url.href, { headers: ours, redirect: "follow", ...bounded });
+    const next = redirectOf(response, url);
+    if (next === undefined || redirects === MAX_REDIRECTS) return response;
+    await response.body?.cancel();
+    isAtHome &&= next.origin === url.origin;
+    url = next;
+  }
+}
+
+/** Where an answer sends who asked, unless that is nowhere, or from TLS to clear text. */
+function redirectOf({ status, headers }: Response, from: URL): URL | undefined {
+  const location = headers.get("location");
+  if (![301, 302, 303, 307, 308].includes(status) || location === null || !URL.canParse(location, from.href))
+    return undefined;
+  const to = new URL(location, from);
+  return to.protocol === "https:" || (to.protocol === "http:" && from.protocol === "http:") ? to : undefined;
 }
 
 /** A card given as an object: a message, or its ProtoJSON. */
