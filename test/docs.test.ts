@@ -36,3 +36,20 @@ test.each([
   expect(named.length).toBeGreaterThan(atLeast);
   expect(named.filter((one) => !hasTest(one))).toEqual([]);
 });
+
+test("docs/conformance.md counts its rows as they are", () => {
+  const page = read("../docs/conformance.md");
+  const states = [...page.matchAll(/^\|.+$/gm)]
+    .map(([row]) => row.split(/(?<!\\)\|/)[5]?.trim() ?? "")
+    .filter((state) => state !== "state" && !/^-+$/.test(state));
+  const said = page.match(/^(\d+) rows: (.+?)\./m);
+  const counts = [...(said?.[2] ?? "").matchAll(/(\d+) (\w+)/g)].map(([, count, state = ""]) => [state, Number(count)]);
+  expect(Object.fromEntries(counts)).toEqual(countOf(states));
+  expect(Number(said?.[1])).toBe(states.length);
+});
+
+function countOf(words: readonly string[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const word of words) counts[word] = (counts[word] ?? 0) + 1;
+  return counts;
+}

@@ -44,17 +44,14 @@ describe.each(WIRES)("over %s", (wire) => {
     ];
     const page = await list({ contextId, pageSize: 1 });
     expect(ids(page)).toEqual([first.id]);
-    // As if the task had been erased: a token of a place where no task is.
+    // As if the task had been erased: a token of a place where no task is, right behind it (the beginning of an id is before it).
     const [at, id, filters] = JSON.parse(Buffer.from(page.nextPageToken ?? "", "base64url").toString()) as [
       number,
       string,
       string,
     ];
-    const nowhere = Buffer.from(JSON.stringify([at, `${id.slice(0, -1)}${id.endsWith("0") ? "1" : "0"}`, filters]));
-    const rest = ids(await list({ contextId, pageToken: nowhere.toString("base64url") })).filter(
-      (one) => one !== first.id,
-    );
-    expect(rest).toEqual([second.id, third.id]);
+    const nowhere = Buffer.from(JSON.stringify([at, id.slice(0, -1), filters])).toString("base64url");
+    expect(ids(await list({ contextId, pageToken: nowhere }))).toEqual([second.id, third.id]);
   });
 
   test("L-04: a task that moves up while somebody pages is no error and no duplicate on a page", async () => {

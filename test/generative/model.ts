@@ -15,7 +15,7 @@ export interface Seen {
 }
 
 /** What is said of a task that was canceled while its agent didn't listen. */
-export const UNCONFIRMED = "Canceled; the agent didn't confirm";
+const UNCONFIRMED = "Canceled; the agent didn't confirm";
 /** How the said of a task begins whose agent threw. */
 export const THREW = "The agent failed";
 

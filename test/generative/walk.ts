@@ -28,7 +28,7 @@ export const steps: readonly (readonly [weight: number, name: string, step: Step
 ];
 
 /** Steps with one pair of callers; then others come, for whom everything is empty again. */
-export const EPISODE = 60;
+const EPISODE = 60;
 
 /**
  * Walks over the operations as callers do, two of them at a time, and holds each answer to the model.

@@ -41,12 +41,12 @@ export function verdictOf({ error }: { readonly error: Refusal | undefined }): s
   return error.reason ?? STANDARD[error.code] ?? String(error.code);
 }
 
+let ids = 0;
+
 /** A SendMessageRequest as ProtoJSON. Each message has an id of its own. */
 export function saying(text: string, fields: JsonObject = {}, rest: JsonObject = {}): JsonObject {
-  return { message: { messageId: nextId(), role: "ROLE_USER", parts: [{ text }], ...fields }, ...rest };
-}
-
-let ids = 0;
-export function nextId(): string {
-  return `m-${process.pid}-${++ids}`;
+  return {
+    message: { messageId: `m-${process.pid}-${++ids}`, role: "ROLE_USER", parts: [{ text }], ...fields },
+    ...rest,
+  };
 }
