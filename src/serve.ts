@@ -120,7 +120,7 @@ function bindingContext({ agents, cards, journal, logger, options }: Parts, drai
   return {
     handler: decorated(handler, options),
     versions: [v1],
-    authenticate: createAuthenticate(auth),
+    authenticate: createAuthenticate(auth, logger),
     challenges: challengesOf(auth),
     extensionsOf: cards.extensionsOf,
     tenants: agents.length > 1 ? new Set(agents.map(({ name }) => name)) : undefined,

@@ -1,9 +1,11 @@
 import { create } from "@bufbuild/protobuf";
-import { type A2AError, serve } from "nuncio";
+import { A2AError, serve } from "nuncio";
 import { connect } from "nuncio/client";
 import { GetTaskRequestSchema } from "nuncio/types";
 import { describe, expect, test, vi } from "vitest";
 import { silentLogger } from "../src/runtime/logger.js";
+import { saying } from "./support/asking.js";
+import { exchange, requestOf, WIRES } from "./support/exchange.js";
 import { byHeader } from "./support/serving.js";
 import { BINDINGS, quiet, says } from "./support/small-agents.js";
 
@@ -103,6 +105,50 @@ describe("who may call", () => {
       reason: "UNAUTHENTICATED",
       message: expect.not.stringContaining("database"),
     });
+  });
+
+  test.each(WIRES)("each caller who isn't let in over %s is one warning, which holds no credential", async (wire) => {
+    const warn = vi.fn();
+    const denied = {
+      type: "custom" as const,
+      scheme: { httpAuthSecurityScheme: { scheme: "Bearer" } },
+      authenticate: ({ headers }: { headers: Headers }) => {
+        const token = headers.get("authorization");
+        if (token === "Bearer narrow-secret") throw new A2AError("PERMISSION_DENIED", `No scope for ${token}`);
+        if (token === "Bearer broken-secret") throw new Error(`Can't look up ${token}`);
+        return undefined;
+      },
+    };
+    await using server = await serve(says("A"), {
+      ...quiet,
+      logger: { ...silentLogger, warn },
+      auth: { ...byHeader, denied },
+    });
+    const reasons: unknown[] = [];
+    for (const authorization of ["Bearer unknown-secret", "Bearer narrow-secret", "Bearer broken-secret"]) {
+      for (const operation of ["ListTasks", "SendStreamingMessage"] as const) {
+        const sent = requestOf(wire, operation, operation === "ListTasks" ? {} : saying("x"), { authorization });
+        await exchange(server.url, wire, { ...sent, path: `${sent.path}?key=query-secret` });
+        expect(warn).toHaveBeenCalledTimes(1);
+        const [details, text] = warn.mock.calls[0] as [Record<string, unknown>, string];
+        expect([text, details.remoteAddress, details.path]).toEqual([
+          "A caller was not let in",
+          "127.0.0.1",
+          sent.path,
+        ]);
+        expect(JSON.stringify(details)).not.toContain("secret");
+        reasons.push([details.reason, details.scheme]);
+        warn.mockClear();
+      }
+    }
+    const expected = [
+      ["UNAUTHENTICATED", undefined],
+      ["PERMISSION_DENIED", "denied"],
+      ["UNAUTHENTICATED", "denied"],
+    ];
+    expect(reasons).toEqual(expected.flatMap((one) => [one, one]));
+    await exchange(server.url, wire, requestOf(wire, "ListTasks", {}, { "x-user": "ann" }));
+    expect(warn).not.toHaveBeenCalled();
   });
 
   test("a publicUrl that is none is refused before anything is opened", async () => {

@@ -2,6 +2,7 @@ import type { AuthRequest } from "../a2a/auth-request.js";
 import { anonymous, type Principal } from "../a2a/call.js";
 import { A2AError } from "../a2a/errors.js";
 import type { SecuritySchemeJson } from "../a2a/types.js";
+import type { Logger } from "../runtime/logger.js";
 
 /** One way to show who is asking. Its key in `auth` is its name in the card's `securitySchemes`; any of them will do. */
 export interface Authenticator<R = unknown> {
@@ -16,31 +17,35 @@ export interface Authenticator<R = unknown> {
 export type Authenticators<R = unknown> = Readonly<Record<string, Authenticator<R>>>;
 
 /**
- * Asks each authenticator in turn; without any, everybody is the anonymous principal. An authenticator that fails denies.
+ * Asks each authenticator in turn; without any, everybody is the anonymous principal. An authenticator that fails denies. Each refusal is
+ * one warning in the log (§13.4), which says where the request came from and went, and nothing else of it.
  * @throws A2AError UNAUTHENTICATED when none knows the caller.
  */
 export function createAuthenticate<R>(
   authenticators: Authenticators<R> | undefined,
+  logger: Logger,
 ): (request: AuthRequest<R>) => Promise<Principal> {
-  const all = Object.values(authenticators ?? {});
+  const all = Object.entries(authenticators ?? {});
   if (all.length === 0) return async () => anonymous;
   return async (request) => {
-    for (const one of all) {
-      const principal = await attempt(one, request);
-      if (principal !== undefined) return principal;
+    const { remoteAddress, url } = request;
+    for (const [scheme, one] of all) {
+      try {
+        const principal = await one.authenticate(request);
+        if (principal !== undefined) return principal;
+      } catch (thrown) {
+        const refusal =
+          thrown instanceof A2AError ? thrown : new A2AError("UNAUTHENTICATED", undefined, { cause: thrown });
+        logger.warn({ remoteAddress, path: url.pathname, reason: refusal.reason, scheme }, REFUSED);
+        throw refusal;
+      }
     }
+    logger.warn({ remoteAddress, path: url.pathname, reason: "UNAUTHENTICATED" }, REFUSED);
     throw new A2AError("UNAUTHENTICATED");
   };
 }
 
-async function attempt<R>(one: Authenticator<R>, request: AuthRequest<R>): Promise<Principal | undefined> {
-  try {
-    return await one.authenticate(request);
-  } catch (cause) {
-    if (cause instanceof A2AError) throw cause;
-    throw new A2AError("UNAUTHENTICATED", undefined, { cause });
-  }
-}
+const REFUSED = "A caller was not let in";
 
 /** Values of `WWW-Authenticate` for a 401 (RFC 9110 §11.6.1). */
 export function challengesOf(authenticators: Authenticators<never> | undefined): readonly string[] {
