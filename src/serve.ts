@@ -14,6 +14,7 @@ import { challengesOf, createAuthenticate } from "./security/authenticators.js";
 import { defaults, type Served, type ServeOptions, type Server } from "./serve-options.js";
 import { handlerOf, type ServedAgent, servedAgents } from "./served-agents.js";
 import { type Cards, createCards } from "./served-cards.js";
+import { refusalsByTenant } from "./served-refusals.js";
 
 /**
  * Of `drainMs`: how long runs may go on, and then their grace time. With half a grace time more, for the journal, both end when
@@ -123,7 +124,8 @@ function bindingContext({ agents, cards, journal, logger, options }: Parts, drai
     authenticate: createAuthenticate(auth, logger),
     challenges: challengesOf(auth),
     extensionsOf: cards.extensionsOf,
-    tenants: agents.length > 1 ? new Set(agents.map(({ name }) => name)) : undefined,
+    refuses: refusalsByTenant(agents, cards.of),
+    tenants: agents.length > 1,
     runtime,
     logger,
     maxBodyBytes: limits.bodyBytes ?? defaults.bodyBytes,

@@ -1,7 +1,4 @@
-import { around } from "./a2a/around.js";
-import type { Call } from "./a2a/call.js";
 import { conforming } from "./a2a/conforming.js";
-import { A2AError } from "./a2a/errors.js";
 import type { Handler } from "./a2a/handler.js";
 import { withPositions } from "./a2a/position.js";
 import { routeByTenant } from "./a2a/route-by-tenant.js";
@@ -11,8 +8,10 @@ import { implementedHandler } from "./agent/implemented.js";
 import { canReply, canRun, chooseSkill, reply } from "./agent/respond.js";
 import type { Core } from "./core/core.js";
 import { createHandler } from "./core/handler.js";
+import { judging } from "./core/judge.js";
 import { type OwnerOf, scopeOf } from "./core/ownership.js";
 import type { Served } from "./serve-options.js";
+import { refusalsOf, refusing } from "./served-refusals.js";
 
 /** An agent with its place on the server. */
 export interface ServedAgent {
@@ -54,7 +53,7 @@ export interface SharedCore extends Omit<Core, "responder" | "scopeOf"> {
 export function handlerOf(agents: readonly ServedAgent[], core: SharedCore): Handler {
   const handlers = new Map<string, Handler>();
   for (const served of agents) {
-    const handler = requireExtensions(served.agent, agentHandler(served, core));
+    const handler = refusing(refusalsOf(core.card(served)), agentHandler(served, core));
     handlers.set(served.tenant, handler);
     if (agents.length > 1) handlers.set(served.name, handler);
   }
@@ -63,7 +62,8 @@ export function handlerOf(agents: readonly ServedAgent[], core: SharedCore): Han
 
 function agentHandler(served: ServedAgent, { ownerOf, card, ...core }: SharedCore): Handler {
   const { agent, name, tenant } = served;
-  if (agent.definition.handler !== undefined) return conforming(implementedHandler(agent.definition.handler));
+  if (agent.definition.handler !== undefined)
+    return judging(conforming(implementedHandler(agent.definition.handler)), () => card(served));
   const handler = createHandler({
     ...core,
     scopeOf: (call) => scopeOf(tenant, call, ownerOf),
@@ -78,19 +78,4 @@ function agentHandler(served: ServedAgent, { ownerOf, card, ...core }: SharedCor
     },
   });
   return withPositions(handler);
-}
-
-/** Refuses every call that doesn't activate what the agent requires (§3.3.4). */
-function requireExtensions({ definition }: DefinedAgent, handler: Handler): Handler {
-  const required = (definition.extensions ?? []).filter((one) => one.required).map(({ uri }) => uri);
-  if (required.length === 0) return handler;
-  return around(async (_operation, call: Call, next) => {
-    const missing = required.filter((uri) => !call.extensions?.includes(uri));
-    if (missing.length > 0)
-      throw new A2AError(
-        "EXTENSION_SUPPORT_REQUIRED",
-        `Activate ${missing.join(", ")} with the A2A-Extensions service parameter`,
-      );
-    await next();
-  })(handler);
 }

@@ -154,7 +154,7 @@ describe("a tenant", () => {
   });
 
   test("that is configured has them all, and is bound from the path", async () => {
-    server = await startHost({ tenants: new Set(["acme corp"]) });
+    server = await startHost({ tenants: true });
     expect((await server.get("/acme%20corp/tasks?pageSize=3")).status).toBe(200);
     expect(lastCall()).toMatchObject({
       name: "listTasks",
@@ -162,11 +162,10 @@ describe("a tenant", () => {
       call: { tenant: "acme corp" },
     });
     expect((await server.post("/acme%20corp/message:send", { ...saying("t"), tenant: "acme corp" })).status).toBe(200);
-    expect((await server.get("/other/tasks")).status).toBe(404);
   });
 
   test("in the body that contradicts the path is refused; so is any other field", async () => {
-    server = await startHost({ tenants: new Set(["acme"]) });
+    server = await startHost({ tenants: true });
     const first = await server.post("/acme/message:send", { ...saying("t"), tenant: "other" });
     expect(first.status).toBe(400);
     expect((await read(first)).error).toMatchObject({

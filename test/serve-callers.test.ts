@@ -23,7 +23,7 @@ describe("several agents", () => {
     await expect(unknown).rejects.toMatchObject({ reason: "TASK_NOT_FOUND" });
   });
 
-  test("an unknown tenant is InvalidParams, or no route; the list of agents says where their cards are", async () => {
+  test("an unknown tenant is InvalidParams; the list of agents says where their cards are", async () => {
     await using server = await serve({ agents: { a: says("A"), b: says("B") } }, quiet);
     const headers = { "a2a-version": "1.0", "content-type": "application/json" };
     const rpc = await fetch(`${server.url}/a2a`, {
@@ -32,7 +32,7 @@ describe("several agents", () => {
       body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "GetTask", params: { id: "x", tenant: "c" } }),
     });
     expect(await rpc.json()).toMatchObject({ error: { code: -32602 } });
-    expect((await fetch(`${server.url}/a2a/c/tasks`, { headers })).status).toBe(404);
+    expect((await fetch(`${server.url}/a2a/c/tasks`, { headers })).status).toBe(400);
     expect((await fetch(`${server.url}/a2a/b/tasks`, { headers })).status).toBe(200);
     expect(await (await fetch(`${server.url}/agents`)).json()).toEqual({
       agents: ["a", "b"].map((name) => ({ name, card: `${server.url}/agents/${name}/.well-known/agent-card.json` })),

@@ -19,3 +19,6 @@ export const DEDUPLICATION_EXTENSION = `${OUR_URI}extension:message-id:v1`;
  * the event's metadata under this URI, also on the wires that have no place of their own for it.
  */
 export const RESUME_EXTENSION = `${OUR_URI}extension:resume:v1`;
+
+/** The other agents of a server, on its default agent's card: `params.agents` lists the name of each and the address of its card. */
+export const AGENTS_EXTENSION = `${OUR_URI}extension:agents:v1`;

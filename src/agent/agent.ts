@@ -64,13 +64,22 @@ export interface AgentDefinition {
   /** Default: one, made of name and description. */
   skills?: readonly (PlainSkill | Skill)[] | undefined;
   extensions?: readonly Extension[] | undefined;
-  /** What the agent doesn't offer although the server could. */
-  capabilities?: { streaming?: false | undefined } | undefined;
+  /** What the agent doesn't offer although the server, or its own `handler`, could. */
+  capabilities?:
+    | {
+        streaming?: false | undefined;
+        pushNotifications?: false | undefined;
+        extendedAgentCard?: false | undefined;
+      }
+    | undefined;
   /** Answers with a Message, and there is no task; `undefined` hands over to `run`. Quick and without effects: it isn't recorded. */
   reply?(input: MessageView, call: Call): Content | undefined | Promise<Content | undefined>;
   /** Works on a task. Skills that have their own `run` come first. */
   run?(task: TaskContext): Run;
-  /** Instead of all that: the operations themselves. What is left out is UnsupportedOperation. */
+  /**
+   * Instead of all that: the operations themselves. What is left out is UnsupportedOperation; the card says that the agent streams if
+   * `sendStreamingMessage` is there, and that it has push notifications if all four of their operations are.
+   */
   handler?: HandlerImplementation | undefined;
   /** Aborts a run that says nothing for so long. Default 600 000 (10 minutes). */
   inactivityMs?: number | undefined;

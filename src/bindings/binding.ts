@@ -18,10 +18,17 @@ export interface BindingContext {
   authenticate(request: AuthRequest): Promise<Principal>;
   /** Values of `WWW-Authenticate` for a 401. */
   readonly challenges: readonly string[];
-  /** The tenants that have routes of their own (`/{tenant}/…`). Default: none, and no such route. */
-  readonly tenants?: { has(tenant: string): boolean } | undefined;
+  /** Whether a path may name a tenant (`/{tenant}/…`); which ones there are is the handler's to say. Default: no, and no such route. */
+  readonly tenants?: boolean | undefined;
   /** The extensions on the card of a tenant's agent, which an answer says that it has activated. Default: none. */
   readonly extensionsOf?: ((tenant: string) => ReadonlySet<string>) | undefined;
+  /**
+   * What a tenant's agent refuses whatever the request says (§3.3.4): told before what is wrong with a request that can't be read. The
+   * handler refuses the others. Default: nothing.
+   */
+  readonly refuses?:
+    | ((tenant: string, operation: keyof Handler, extensions: readonly string[]) => A2AError | undefined)
+    | undefined;
   readonly runtime: Runtime;
   readonly logger: Logger;
   /** Largest request body, in bytes. */

@@ -1,13 +1,13 @@
 import { anonymous, type Call } from "../a2a/call.js";
 import { A2AError, invalidParams } from "../a2a/errors.js";
 import { isInterrupted, isTerminal } from "../a2a/task-state.js";
-import { type Message, Role, type SendMessageRequest, TaskState } from "../a2a/types.js";
+import { type Message, type SendMessageRequest, TaskState } from "../a2a/types.js";
 import type { AppendRequest, AppendResult, Head, NewEvent, Scope } from "../journal/journal.js";
 import { messageKey } from "../journal/message-key.js";
 import type { Core } from "./core.js";
 import { answerDirectly, repeatOf } from "./direct-reply.js";
-import { assertHistoryLength, MAX_REFERENCES, taskNotFound } from "./limits.js";
-import { assertModes } from "./modes.js";
+import { assertSendable } from "./judge.js";
+import { taskNotFound } from "./limits.js";
 import { senderOf } from "./ownership.js";
 
 /** What became of a message: a task took it at a position of its log, or it was answered directly. */
@@ -36,7 +36,7 @@ interface Addressed {
  * one did.
  */
 export async function accept(core: Core, request: SendMessageRequest, call: Call): Promise<Accepted> {
-  const message = judged(core, request);
+  const message = assertSendable(request, core.responder.card());
   const scope = core.scopeOf(call);
   const addressed: Addressed = { scope, key: messageKey(scope, message), message, request, call };
   if (message.referenceTaskIds.length > 0) await assertReferences(core, addressed);
@@ -46,38 +46,8 @@ export async function accept(core: Core, request: SendMessageRequest, call: Call
   return accepted;
 }
 
-/** The rules that need nothing but the request and the card. */
-function judged(core: Core, { message, configuration }: SendMessageRequest): Message {
-  if (message === undefined) throw required("message");
-  if (message.role !== Role.USER) {
-    throw invalidParams([
-      {
-        path: "message.role",
-        rule: "ROLE",
-        description: "must be ROLE_USER: the caller speaks as the user",
-        section: "§4.1.5",
-      },
-    ]);
-  }
-  assertHistoryLength("configuration.historyLength", configuration?.historyLength);
-  const push = configuration?.taskPushNotificationConfig;
-  if (push !== undefined) throw new A2AError("PUSH_NOTIFICATION_NOT_SUPPORTED");
-  assertModes(core.responder.card(), message, configuration?.acceptedOutputModes ?? []);
-  return message;
-}
-
 /** Referenced tasks must be the caller's own (§3.4.3). */
 async function assertReferences(core: Core, { scope, message }: Addressed): Promise<void> {
-  if (message.referenceTaskIds.length > MAX_REFERENCES) {
-    throw invalidParams([
-      {
-        path: "message.referenceTaskIds",
-        rule: "RANGE",
-        description: `holds at most ${MAX_REFERENCES} ids`,
-        section: "§3.4.3",
-      },
-    ]);
-  }
   for (const id of message.referenceTaskIds) {
     if ((await core.journal.head(id, scope)) === undefined) throw taskNotFound();
   }
@@ -188,8 +158,4 @@ function accepted(taskId: string, result: Extract<AppendResult, { kind: "ok" | "
   if (result.kind === "ok")
     return { kind: "task", taskId, message: result.first, position: result.position, repeated: false };
   return repeatOf(result);
-}
-
-function required(path: string): A2AError {
-  return invalidParams([{ path, rule: "REQUIRED", description: "is required", section: "§5.7" }]);
 }

@@ -8,8 +8,6 @@ import type { Core } from "./core.js";
 /** GetExtendedAgentCard (§3.1.11): another card, for who has logged in. */
 export async function getExtendedAgentCard({ extendedCard, responder }: Core, call: Call): Promise<AgentCard> {
   const card = responder.card();
-  if (card.capabilities?.extendedAgentCard !== true)
-    throw new A2AError("UNSUPPORTED_OPERATION", "This agent has no extended card");
   if (extendedCard === undefined) throw new A2AError("EXTENDED_AGENT_CARD_NOT_CONFIGURED");
   const principal = call.principal ?? anonymous;
   if (principal.id === anonymous.id && !extendedCard.anonymous)

@@ -1,4 +1,4 @@
-import { A2AError, invalidParams, type Violation } from "../a2a/errors.js";
+import { A2AError } from "../a2a/errors.js";
 
 /** How much history goes with a task when the caller doesn't say (§3.2.4). */
 export const DEFAULT_HISTORY = 100;
@@ -14,18 +14,6 @@ export const MAX_PAGE_BYTES = 4 * 1024 * 1024;
 export const REPLY_TIMEOUT_MS = 30_000;
 /** Tasks that one message may refer to. */
 export const MAX_REFERENCES = 20;
-
-/** @throws A2AError INVALID_PARAMS when a history length is negative (§3.2.4). */
-export function assertHistoryLength(path: string, length: number | undefined): void {
-  const violations = judgeHistoryLength(path, length);
-  if (violations.length > 0) throw invalidParams(violations);
-}
-
-/** What is wrong with a history length: nothing, or that it is negative (§3.2.4). */
-export function judgeHistoryLength(path: string, length: number | undefined): Violation[] {
-  if (length === undefined || length >= 0) return [];
-  return [{ path, rule: "RANGE", description: "must be 0 or more", section: "§3.2.4" }];
-}
 
 /** TASK_NOT_FOUND, in one and the same words whether the task never existed or isn't the caller's (§3.3.2). */
 export function taskNotFound(): A2AError {

@@ -13,14 +13,8 @@ import {
 } from "../a2a/types.js";
 import { everyOwner, type Head } from "../journal/journal.js";
 import type { Core } from "./core.js";
-import {
-  DEFAULT_HISTORY,
-  DEFAULT_LIST_HISTORY,
-  DEFAULT_PAGE_SIZE,
-  judgeHistoryLength,
-  MAX_PAGE_BYTES,
-  MAX_PAGE_SIZE,
-} from "./limits.js";
+import { judgeList } from "./judge.js";
+import { DEFAULT_HISTORY, DEFAULT_LIST_HISTORY, DEFAULT_PAGE_SIZE, MAX_PAGE_BYTES } from "./limits.js";
 import { parsePageToken, writePageToken } from "./page-token.js";
 import { viewOf } from "./view.js";
 
@@ -34,11 +28,7 @@ export async function listTasks(core: Core, request: ListTasksRequest, call: Cal
     statusAfter: millisecondsOf(request.statusTimestampAfter),
   };
   const after = request.pageToken === "" ? undefined : parsePageToken(request.pageToken, filter);
-  const violations = [
-    ...judgePageSize(pageSize),
-    ...judgeHistoryLength("historyLength", request.historyLength),
-    ...(after === "foreign" ? [FOREIGN_TOKEN] : []),
-  ];
+  const violations = [...judgeList(request), ...(after === "foreign" ? [FOREIGN_TOKEN] : [])];
   if (after === "foreign" || violations.length > 0) throw invalidParams(violations);
   const page = await core.journal.list(scope, { ...filter, limit: pageSize, after, count: true });
 
@@ -73,11 +63,6 @@ const FOREIGN_TOKEN: Violation = {
   description: "is not a page token of this list; begin again without one, or keep the filters",
   section: "§3.1.4",
 };
-
-function judgePageSize(pageSize: number): Violation[] {
-  if (pageSize >= 1 && pageSize <= MAX_PAGE_SIZE) return [];
-  return [{ path: "pageSize", rule: "RANGE", description: `must be 1 to ${MAX_PAGE_SIZE}`, section: "§3.1.4" }];
-}
 
 /** Rounded up, so that "at or after" is exact for status times, which are whole milliseconds. */
 function millisecondsOf(timestamp: Timestamp | undefined): number | undefined {

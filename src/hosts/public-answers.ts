@@ -20,8 +20,8 @@ export interface PublicAnswersOptions {
     version: string | undefined,
     origin: string | undefined,
   ): string | undefined | Promise<string | undefined>;
-  /** The names of the agents, with the addresses of their cards. For `GET /agents`. */
-  agents?: (() => readonly { readonly name: string; readonly cardUrl: string }[]) | undefined;
+  /** The names of the agents, with the addresses of their cards, as seen from `origin`. For `GET /agents`. */
+  agents?: ((origin: string | undefined) => readonly { readonly name: string; readonly card: string }[]) | undefined;
   /** When the cards last changed, in milliseconds since the epoch. Default: now, once. */
   readonly cardsChangedAt?: number | undefined;
   /** How long a card may be kept, in seconds. Default 300. */
@@ -38,7 +38,8 @@ export interface PublicAnswers {
   card(agent: string | undefined, headers: RequestHeaders, origin?: string): Promise<WireResponse>;
   /** What a browser asks before it asks for a card of a version. */
   preflight(): WireResponse;
-  agents(): WireResponse;
+  /** All agents, with the addresses of their cards. */
+  agents(origin?: string): WireResponse;
   /** The process answers. */
   health(): WireResponse;
   /** The server can work, and isn't about to stop. */
@@ -86,7 +87,7 @@ export function createPublicAnswers(options: PublicAnswersOptions): PublicAnswer
       },
       body: "",
     }),
-    agents: () => json(200, { agents: (agents?.() ?? []).map(({ name, cardUrl }) => ({ name, card: cardUrl })) }),
+    agents: (origin) => json(200, { agents: agents?.(origin) ?? [] }),
     health: () => json(200, { status: "ok" }),
     async readiness(draining) {
       if (draining) return json(503, { status: "draining" });

@@ -15,7 +15,11 @@ export function addCardRoutes(app: FastifyInstance, answers: PublicAnswers, orig
     app.route({ method: ["GET", "HEAD"], url, handler: card });
     app.options(url, (_request, reply) => send(reply, answers.preflight()));
   }
-  app.route({ method: ["GET", "HEAD"], url: "/agents", handler: (_request, reply) => send(reply, answers.agents()) });
+  app.route({
+    method: ["GET", "HEAD"],
+    url: "/agents",
+    handler: (request, reply) => send(reply, answers.agents(originOf(request.raw))),
+  });
 }
 
 /** Mounts the two questions of an orchestrator. */

@@ -1,8 +1,9 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { A2AError, agent } from "nuncio";
+import { A2AError, agent, extension } from "nuncio";
 import { describe, expect, test } from "vitest";
 import { answerOf, ask, saying, verdictOf } from "../support/asking.js";
-import { exchange, type Operation, requestOf, WIRES } from "../support/exchange.js";
+import { exchange, type Operation, requestOf, WIRES, type Wire } from "../support/exchange.js";
+import { scripted } from "../support/scripted-agent.js";
 import { served } from "../support/served.js";
 import { byHeader, extended } from "../support/serving.js";
 
@@ -107,6 +108,43 @@ describe("an agent that doesn't stream", () => {
     expect(verdictOf(await ask(on.url, wire, "SendStreamingMessage", saying("x")))).toBe("UNSUPPORTED_OPERATION");
     expect(verdictOf(await ask(on.url, wire, "SubscribeToTask", { id: "t" }))).toBe("UNSUPPORTED_OPERATION");
     expect(verdictOf(await ask(on.url, wire, "SendMessage", saying("x")))).toBe("ok");
+  });
+});
+
+describe("what the agent doesn't offer", () => {
+  const strict = extension({ uri: "https://x.example/strict/v1", description: "Must be there", required: true });
+  const facts = { description: "Plain", capabilities: { streaming: false as const }, reply: () => "x" };
+  const plain = agent({ ...facts, name: "Plain" });
+  const guarded = agent({ ...facts, name: "Guarded", extensions: [strict] });
+  const on = served({}, { agents: { plain, scripted, guarded } });
+  const notWhole: readonly [Operation, JsonObject][] = [
+    ["CreateTaskPushNotificationConfig", { taskId: "t" }],
+    ["GetTaskPushNotificationConfig", { taskId: "t", id: "" }],
+    ["ListTaskPushNotificationConfigs", { taskId: "" }],
+    ["DeleteTaskPushNotificationConfig", { taskId: "t", id: "" }],
+    ["SendStreamingMessage", { message: { role: "ROLE_USER" } }],
+    ["SubscribeToTask", { id: "" }],
+  ];
+  /** No path has an empty segment: there the query contradicts it. */
+  const wrong = (wire: Wire, request: JsonObject): JsonObject =>
+    wire !== "HTTP+JSON" || !Object.values(request).includes("")
+      ? request
+      : { ...request, id: request.id || "x", taskId: request.taskId || "x", task_id: "another" };
+
+  test.each(WIRES)("is refused as that over %s also when the request isn't whole (§3.3.4)", async (wire) => {
+    const verdict = async (operation: Operation, request: JsonObject, headers = {}) =>
+      verdictOf(await ask(on.url, wire, operation, wrong(wire, request), headers));
+    for (const [operation, request] of notWhole) {
+      const refusal = operation.includes("Push") ? "PUSH_NOTIFICATION_NOT_SUPPORTED" : "UNSUPPORTED_OPERATION";
+      for (const tenant of [{}, { tenant: "plain" }])
+        expect([operation, await verdict(operation, { ...request, ...tenant })]).toEqual([operation, refusal]);
+      const activated = { "a2a-extensions": strict.uri };
+      expect(await verdict(operation, { ...request, tenant: "guarded" })).toBe("EXTENSION_SUPPORT_REQUIRED");
+      expect(await verdict(operation, { ...request, tenant: "guarded" }, activated)).toBe(refusal);
+    }
+    const noParts = { message: { role: "ROLE_USER" }, tenant: "scripted" };
+    expect(await verdict("SendStreamingMessage", noParts)).toBe("INVALID_PARAMS"); // this one streams
+    expect(await verdict("SendMessage", { message: {} })).toBe("INVALID_PARAMS");
   });
 });
 

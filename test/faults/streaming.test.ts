@@ -91,6 +91,9 @@ describe("an agent that fails in the middle of a stream", () => {
     name: "Failing",
     description: "Fails after its first event",
     handler: {
+      async *sendStreamingMessage() {
+        yield { message: { messageId: "m", role: "ROLE_AGENT", parts: [{ text: "x" }] } };
+      },
       async *subscribeToTask({ id }) {
         yield { task: { id, contextId: "c", status: { state: "TASK_STATE_WORKING" } } };
         throw new A2AError("CONTENT_TYPE_NOT_SUPPORTED", "No such type");

@@ -37,7 +37,7 @@ export async function startHost(
     httpJson: createHttpJsonBinding(shared),
     card: (agent) =>
       agent === undefined || agent === "echo" ? JSON.stringify({ name: agent ?? "default" }) : undefined,
-    agents: () => [{ name: "echo", cardUrl: "http://echo.example/card" }],
+    agents: () => [{ name: "echo", card: "http://echo.example/card" }],
     draining,
     runtime: shared.runtime,
     logger: shared.logger,

@@ -145,6 +145,9 @@ const refusals: readonly Scene[] = [
     operation: "GetTask",
     send: ({ request }) => request({ id: "nope" }),
   },
+  scene("webhooks aren't offered, and the request isn't whole", "CreateTaskPushNotificationConfig", () => ({
+    taskId: "t",
+  })),
   {
     title: "an agent that doesn't stream",
     with: "strict",

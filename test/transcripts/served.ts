@@ -33,6 +33,9 @@ const byHand = agent({
       if (id === "unforeseen") throw new Error("secret: postgres://u:p@h");
       throw new A2AError(id, undefined, id === "QUOTA_EXHAUSTED" ? { metadata: { retryAfterMs: "1500" } } : {});
     },
+    async *sendStreamingMessage({ message }) {
+      yield { message: { messageId: `re-${message?.messageId}`, role: "ROLE_AGENT", parts: [{ text: "by hand" }] } };
+    },
     async *subscribeToTask({ id }) {
       yield { task: { id, contextId: "c", status: { state: "TASK_STATE_WORKING" } } };
       throw new A2AError("INVALID_AGENT_RESPONSE");

@@ -13,6 +13,7 @@ import { decodeJson, encodeJson, violationsOf } from "../../a2a/codec.js";
 import { fromValue, toValue } from "../../a2a/codec-wkt.js";
 import { A2AError, invalidParams } from "../../a2a/errors.js";
 import { type BindingContext, callOf, echoOf, invoke, startStream } from "../binding.js";
+import { readOrRefused } from "../read-or-refused.js";
 import { negotiateVersion, readServiceParameters, VERSION_HEADER } from "../service-parameters.js";
 import { refusalOf } from "../wire-error.js";
 import { toConnectError } from "./errors.js";
@@ -34,6 +35,8 @@ interface Flavour {
   /** @throws A2AError INVALID_PARAMS with every violation. */
   read(method: DescMethod, message: Message): Message;
   write(method: DescMethod, message: Message): Message;
+  /** The request before it is read. */
+  raw(message: Message): unknown;
 }
 
 /** Connect reads and writes the messages. What the contract says is judged here. */
@@ -45,6 +48,7 @@ export const binary: Flavour = {
     return message;
   },
   write: (_method, message) => message,
+  raw: (message) => message,
 };
 
 /**
@@ -55,6 +59,7 @@ export const json: Flavour = {
   on: (method) => ({ ...method, input: ValueSchema, output: ValueSchema }),
   read: (method, message) => decodeJson(method.input, fromValue(message as Value)),
   write: (method, message) => toValue(encodeJson(method.output, message)),
+  raw: (message) => fromValue(message as Value),
 };
 
 /** Mounts the operations of a service. */
@@ -119,14 +124,17 @@ function echo(context: BindingContext, call: Call, headers: Headers): void {
 async function accept(
   context: BindingContext,
   { version }: GrpcService,
-  { method, request }: GrpcMethod,
+  { method, operation, request }: GrpcMethod,
   flavour: Flavour,
   message: Message,
   at: HandlerContext,
 ): Promise<{ readonly request: Message; readonly call: Call }> {
   const principal = await admit(context, at);
   assertVersion(context, version, at.requestHeader);
-  const read = request(flavour.read(method, message));
+  const read = readOrRefused(context, operation, at.requestHeader, {
+    read: () => request(flavour.read(method, message)),
+    raw: () => flavour.raw(message),
+  });
   return { request: read, call: callOf(read, principal, readServiceParameters(at.requestHeader), at.signal) };
 }
 

@@ -17,6 +17,14 @@ export function readHttpRequest({ route, values }: Match, query: URLSearchParams
   return readWith(operation, json, violations);
 }
 
+/** The tenant that a request names, which may be none that can be read: in its path, else in its body or its query. */
+export function tenantOf({ route, values }: Match, query: URLSearchParams, body: unknown): unknown {
+  const inPath = values.get("tenant");
+  if (inPath !== undefined) return decodeSegment(inPath);
+  if (!route.body) return query.get("tenant");
+  return isObject(body) ? body.tenant : undefined;
+}
+
 /** Decodes a value of the path. @throws A2AError INVALID_REQUEST. */
 export function decodeSegment(segment: string): string {
   try {

@@ -13,11 +13,12 @@ import {
 } from "../binding.js";
 import { parseJson } from "../json.js";
 import { A2A_JSON, acceptedType, JSON_TYPE, mediaTypeOf } from "../media-type.js";
+import { readOrRefused } from "../read-or-refused.js";
 import { negotiateVersion, readServiceParameters } from "../service-parameters.js";
 import { type EventWriter, eventFrames, streamHeaders } from "../sse.js";
 import { refusalOf } from "../wire-error.js";
 import { createRouter, type Match, routesOf } from "./http-rule.js";
-import { decodeSegment, readHttpRequest } from "./request.js";
+import { readHttpRequest, tenantOf } from "./request.js";
 import { refusal, statusText } from "./status.js";
 
 /** An answer is its caller's alone, and may be another a moment later: no cache keeps a GET. */
@@ -27,18 +28,15 @@ const PRIVATE = { "cache-control": "private, no-store" };
 export function createHttpJsonBinding(context: BindingContext): WireBinding {
   const routers = context.versions.map((version) => {
     const routes = version.operations.flatMap(routesOf);
-    const ordered = [...routes.filter(({ tenant }) => !tenant), ...routes.filter(({ tenant }) => tenant)];
-    return { version, find: createRouter(ordered) };
+    const plain = routes.filter(({ tenant }) => !tenant);
+    const ofTenants = context.tenants === true ? routes.filter(({ tenant }) => tenant) : [];
+    return { version, find: createRouter([...plain, ...ofTenants]) };
   });
 
-  /** The routes of a path by version. A tenant's routes are there if the tenant is. */
+  /** The routes of a path by version. */
   function find(path: string): { readonly version: ProtocolVersion; readonly matches: readonly Match[] }[] {
-    const ofKnownTenant = ({ values }: Match) => {
-      const tenant = values.get("tenant");
-      return tenant === undefined || context.tenants?.has(decodeSegment(tenant)) === true;
-    };
     return routers
-      .map(({ version, find: matchesOf }) => ({ version, matches: matchesOf(path).filter(ofKnownTenant) }))
+      .map(({ version, find: matchesOf }) => ({ version, matches: matchesOf(path) }))
       .filter(({ matches }) => matches.length > 0);
   }
 
@@ -74,7 +72,11 @@ export function createHttpJsonBinding(context: BindingContext): WireBinding {
     if (context.draining.aborted) throw new A2AError("DRAINING");
     const principal = await context.authenticate(auth); // before the body costs anything
     const { operation, body } = match.route;
-    const message = readHttpRequest(match, query, body ? bodyOf(request) : undefined);
+    const content = body ? bodyOf(request) : undefined;
+    const message = readOrRefused(context, operation, headers, {
+      read: () => readHttpRequest(match, query, content),
+      raw: () => ({ tenant: tenantOf(match, query, content) }),
+    });
     const call = callOf(message, principal, readServiceParameters(headers), signal);
     if (!operation.streaming) {
       const result = operation.writeResponse(await invoke(context.handler, operation, message, call));

@@ -14,6 +14,7 @@ import {
 } from "../binding.js";
 import { parseJson } from "../json.js";
 import { isJson } from "../media-type.js";
+import { readOrRefused } from "../read-or-refused.js";
 import { negotiateVersion, readServiceParameters } from "../service-parameters.js";
 import { type EventWriter, eventFrames, streamHeaders } from "../sse.js";
 import { errorHeaders, refusalOf } from "../wire-error.js";
@@ -60,7 +61,10 @@ export function createJsonRpcBinding(context: BindingContext): WireBinding {
   ): Promise<WireResponse> {
     const { headers, query, signal } = request;
     const operation = operationNamed(method, negotiateVersion(headers, query, context.versions));
-    const message = operation.readRequest(params);
+    const message = readOrRefused(context, operation, headers, {
+      read: () => operation.readRequest(params),
+      raw: () => params,
+    });
     const call = callOf(message, principal, readServiceParameters(headers), signal);
     if (!operation.streaming) {
       const result = operation.writeResponse(await invoke(context.handler, operation, message, call));
