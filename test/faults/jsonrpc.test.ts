@@ -6,6 +6,7 @@ import { jsonTextsOf } from "../support/outcome.js";
 import { served } from "../support/served.js";
 
 const on = served();
+const plain = on;
 
 describe.each(WIRES)("over %s", (wire) => {
   const gRpc = wire !== "JSON-RPC" && wire !== "HTTP+JSON";
@@ -94,6 +95,28 @@ describe("an extension that an agent requires", () => {
         await ask(on.url, wire, "SendMessage", saying("x"), headers),
       );
       expect([...(task.artifacts[0]?.parts[0]?.data ?? [])].sort()).toEqual([other.uri, strict.uri]);
+    });
+
+    test.each(["SendMessage", "SendStreamingMessage"] as const)(
+      "Q-06: the answer of %s says which are activated: those the agent has, in the caller's order, each once",
+      async (operation) => {
+        const echoed = async (extensions: Headers) =>
+          (await exchange(on.url, wire, requestOf(wire, operation, saying("x"), extensions))).headers["a2a-extensions"];
+        const unknown = "https://unknown.example/1";
+        const asked = [other.uri, unknown, strict.uri, other.uri].join(",");
+        expect(await echoed({ "a2a-extensions": asked })).toBe(`${other.uri}, ${strict.uri}`);
+        expect(await echoed({ "x-a2a-extensions": strict.uri })).toBe(strict.uri);
+        expect(await echoed({})).toBeUndefined(); // refused
+      },
+    );
+
+    test("Q-06: an answer says nothing of extensions where none is activated", async () => {
+      for (const extensions of [{}, { "a2a-extensions": "https://unknown.example/1" }] as Headers[])
+        for (const operation of ["SendMessage", "SendStreamingMessage"] as const) {
+          const sent = requestOf(wire, operation, saying("Ada"), extensions);
+          const { status, headers } = await exchange(plain.url, wire, sent);
+          expect([status, headers["a2a-extensions"]]).toEqual([200, undefined]);
+        }
     });
   });
 });
