@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import type { Principal } from "./a2a/call.js";
 import type { Decorator } from "./a2a/handler.js";
 import type { AgentCard, AgentCardJson } from "./a2a/types.js";
@@ -30,8 +31,8 @@ export interface ServeOptions {
   port?: number | undefined;
   /** Default `127.0.0.1`. Any other that isn't loopback needs `auth`. */
   host?: string | undefined;
-  /** PEM. Then everything is TLS, HTTP/2 by ALPN. Default: clear text. */
-  tls?: { cert: string | Buffer; key: string | Buffer; ca?: string | Buffer | undefined } | undefined;
+  /** Then everything is TLS, HTTP/2 by ALPN. Default: clear text. */
+  tls?: Pem | undefined;
   /** `memory:`, `sqlite:FILE`, or an open journal. Default `memory:`, with a warning. */
   journal?: string | Journal | undefined;
   /** Where the JSON bindings are. Default `/a2a`. */
@@ -64,6 +65,13 @@ export interface ServeOptions {
   logger?: Logger | undefined;
   /** Clock, timers, ids, faults. For tests. */
   runtime?: Runtime | undefined;
+}
+
+/** A certificate, its key, and whose certificates of others count, each as PEM. */
+export interface Pem {
+  readonly cert: string | Uint8Array;
+  readonly key: string | Uint8Array;
+  readonly ca?: string | Uint8Array | undefined;
 }
 
 /** Makes another card of the public one, for a principal; `anonymous: true` also for callers who haven't logged in. */

@@ -94,7 +94,7 @@ async function listen(parts: Parts): Promise<{ readonly url: string; drain(deadl
     requestTimeoutMs: options.limits?.requestTimeoutMs,
     pingIntervalMs: options.pingIntervalMs,
     ready: () => journal.ready(),
-    tls,
+    tls: tls && { cert: pemOf(tls.cert), key: pemOf(tls.key), ca: tls.ca && pemOf(tls.ca) },
     trustedProxies,
     card: (name, _version, origin) => cards.text(name, origin),
     agents: cards.list,
@@ -103,6 +103,11 @@ async function listen(parts: Parts): Promise<{ readonly url: string; drain(deadl
   const scheme = tls === undefined ? "http" : "https";
   cards.listensAt(`${scheme}://${authority(reachable(host), listening)}`);
   return { url: `${scheme}://${authority(host, listening)}`, drain: bound.drain };
+}
+
+/** As Node's types want it. */
+function pemOf(pem: string | Uint8Array): string | Buffer {
+  return typeof pem === "string" ? pem : Buffer.from(pem);
 }
 
 function bindingContext({ agents, cards, journal, logger, options }: Parts, draining: AbortSignal): BindingContext {

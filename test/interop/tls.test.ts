@@ -13,7 +13,7 @@ describe("on the TLS port that serves gRPC", () => {
     server = await serve(scripted, {
       port: 0,
       journal: "memory:",
-      tls: selfSigned,
+      tls: { key: selfSigned.key, cert: new TextEncoder().encode(selfSigned.cert) },
       drainMs: 500,
       logger: silentLogger,
     });
