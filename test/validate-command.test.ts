@@ -57,13 +57,34 @@ describe("nuncio validate", () => {
         .split("\n")
         .map((line) => JSON.parse(line)),
     ).toMatchObject([
-      { line: 1, type: "StreamResponse", violations: [] },
+      { event: 1, type: "StreamResponse", violations: [] },
       {
-        line: 2,
+        event: 2,
         type: "StreamResponse",
         violations: [{ path: "result.statusUpdate.contextId" }, { path: "result.statusUpdate.status" }],
       },
     ]);
+  });
+
+  test("judges each line by itself, also those after one that says nothing of what it is", async () => {
+    const lines = [JSON.stringify(task), '{"foo":1}', "{bad", "[]", JSON.stringify({ ...task, id: "" })];
+    const { code, stdout, stderr } = await nuncio("validate", file("some.ndjson", lines.join("\n")));
+    expect([code, stderr]).toEqual([1, ""]);
+    expect(stdout.split("\n").filter((line) => !line.startsWith(" "))).toEqual([
+      "line 1: Task (guessed): valid",
+      "line 2: unknown: 1 violation",
+      "line 3: unknown: 1 violation",
+      "line 4: unknown: 1 violation",
+      "line 5: Task (guessed): 1 violation",
+      "",
+    ]);
+    expect(stdout).toContain("  (whole)  TYPE §4  has no member that any message of A2A 1.0 has");
+  });
+
+  test("counts the events of a stream, not its lines", async () => {
+    const stream = `data: ${JSON.stringify({ task })}\n\ndata: "x"\n\n`;
+    const { stdout } = await nuncio("validate", file("stream.txt", stream));
+    expect(stdout).toMatch(/^event 1: StreamResponse: valid\nevent 2: StreamResponse: 1 violation\n/);
   });
 
   test.each([
@@ -118,6 +139,48 @@ describe("a payload is taken for", () => {
     ]);
   });
 
+  test.each([
+    ["hello", "result TYPE"],
+    [[], "result TYPE"],
+    [null, "result TYPE"],
+    [{ foo: 1 }, "result TYPE"],
+  ])("an answer, and its result %j is none of any operation", (result, found) => {
+    expect(judgePayload({ ...rpc, result })).toMatchObject({ type: "JSON-RPC answer" });
+    expect(paths({ ...rpc, result })).toEqual([found]);
+    expect(paths({ ...rpc, result: {} })).toEqual([]); // a deletion's
+  });
+
+  test("what is told, inside an envelope as well", () => {
+    const schema = TaskSchema;
+    const told = (json: unknown) =>
+      judgePayload(json, { schema })?.violations.map(({ path, rule }) => `${path} ${rule}`);
+    expect(judgePayload({ ...rpc, result: task }, { schema })).toEqual({ type: "Task", violations: [] });
+    expect(judgePayload({ ...rpc, method: "GetTask", params: { id: "t" } }, { schema })?.type).toBe("Task");
+    expect(told({ ...rpc, method: "GetTask", params: { id: "t" } })).toEqual(["params.status REQUIRED"]);
+    expect(told({ error: { code: 404, message: "m" } })).toEqual([
+      "error UNKNOWN_FIELD",
+      "id REQUIRED",
+      "status REQUIRED",
+    ]);
+    expect(told({ ...rpc, error: { code: -32603, message: "m" } })).toEqual(["result REQUIRED"]);
+  });
+
+  test("an error of A2A's, which says what it is", () => {
+    const info = (reason: string) => ({
+      "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+      reason,
+      domain: "a2a-protocol.org",
+    });
+    expect(paths({ ...rpc, error: { code: -32001, message: "m" } })).toEqual(["error.data ERROR_INFO"]);
+    expect(paths({ ...rpc, error: { code: -32602, message: "m" } })).toEqual([]);
+    const data = [info("TASK_NOT_CANCELABLE")];
+    expect(paths({ ...rpc, error: { code: -32002, message: "m", data } })).toEqual([]);
+    expect(paths({ ...rpc, error: { code: -32001, message: "m", data } })).toEqual(["error.code CODE"]);
+    expect(paths({ error: { code: 500, message: "m", details: [info("TASK_NOT_FOUND")] } })).toEqual([
+      "error.code CODE",
+    ]);
+  });
+
   test("an error, whose shape is judged", () => {
     const info = {
       "@type": "type.googleapis.com/google.rpc.ErrorInfo",
@@ -164,6 +227,13 @@ describe("a capture", () => {
       [1, { a: 1 }],
       [3, true],
       [4, [1]],
+    ]);
+  });
+  test("is lines of JSON, the first of them cut off", async () => {
+    expect((await read('ull}\n{"a":1}\n{"b":2}')).map(({ line, json }) => [line, json])).toEqual([
+      [1, undefined],
+      [2, { a: 1 }],
+      [3, { b: 2 }],
     ]);
   });
   test("is one JSON over many lines, broken or not", async () => {

@@ -1,6 +1,6 @@
 import { create, toBinary } from "@bufbuild/protobuf";
 import { type MessageName, validate } from "nuncio";
-import { type AgentCardJson, MessageSchema, Role, TaskSchema, TaskState } from "nuncio/types";
+import { type AgentCardJson, ListTasksRequestSchema, MessageSchema, Role, TaskSchema, TaskState } from "nuncio/types";
 import { describe, expect, test } from "vitest";
 
 const task = { id: "t", status: { state: "TASK_STATE_WORKING" } };
@@ -61,6 +61,28 @@ describe("validate", () => {
     };
     expect(rules("AgentCard", card)).toEqual([]);
     expect(rules("AgentCard", { ...card, skills: undefined })).toEqual(["skills REQUIRED §5.7"]);
+  });
+
+  test("finds numbers out of bounds, in JSON and in bytes, beside whatever else is wrong", () => {
+    const list = { pageSize: 1_000, historyLength: -1, contextId: 5 };
+    expect(rules("ListTasksRequest", list)).toEqual([
+      "pageSize RANGE §3.1.4",
+      "historyLength RANGE §3.2.4",
+      "contextId TYPE §5.6",
+    ]);
+    expect(rules("ListTasksRequest", { pageSize: 0 })).toEqual(["pageSize RANGE §3.1.4"]);
+    expect(rules("ListTasksRequest", { pageSize: 1 })).toEqual([]);
+    expect(rules("ListTasksRequest", { pageSize: 100, historyLength: 0 })).toEqual([]);
+    expect(rules("ListTaskPushNotificationConfigsRequest", { taskId: "t", pageSize: 0 })).toEqual([]);
+    expect(rules("ListTaskPushNotificationConfigsRequest", { taskId: "t", pageSize: 101 })).toHaveLength(1);
+    expect(rules("GetTaskRequest", { id: "t", historyLength: -3 })).toEqual(["historyLength RANGE §3.2.4"]);
+    const configuration = { historyLength: -3 };
+    const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "x" }] };
+    expect(rules("SendMessageRequest", { message, configuration })).toEqual([
+      "configuration.historyLength RANGE §3.2.4",
+    ]);
+    const bytes = toBinary(ListTasksRequestSchema, create(ListTasksRequestSchema, { pageSize: 101 }));
+    expect(rules("ListTasksRequest", bytes)).toEqual(["pageSize RANGE §3.1.4"]);
   });
 
   test("finds in bytes what bytes can break, fields of no contract too", () => {

@@ -10,7 +10,7 @@ const MAX_DEPTH = 40;
 /** What was accepted comes back with more around it: a message within a history within a task within a list. */
 const MAX_ANSWER_DEPTH = MAX_DEPTH + 8;
 /** More violations than these aren't recorded: a hostile payload mustn't grow into a larger answer. */
-const MAX_VIOLATIONS = 100;
+export const MAX_VIOLATIONS = 100;
 /** Longer names are cut in a path. */
 const MAX_NAME_LENGTH = 64;
 

@@ -1,6 +1,7 @@
 import { type DescField, type DescMessage, type DescOneof, type JsonObject, ScalarType } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
-import { judgeText, type Kind, within } from "./codec-judgement.js";
+import { type Bound, boundOf, isWithin } from "./bounds.js";
+import { type Judgement, judgeText, type Kind, within } from "./codec-judgement.js";
 import { enumKind, scalarKind } from "./codec-scalars.js";
 import { structFieldKind } from "./codec-wkt.js";
 import { holdsIds, isRequired, mayBeEmpty, needsElement } from "./required.js";
@@ -67,7 +68,7 @@ function compileField(field: DescField, oneof: Oneof | undefined, messageKind: M
     protoName: field.name,
     localName: field.localName,
     oneof,
-    kind: fieldKind(field, messageKind),
+    kind: bounded(fieldKind(field, messageKind), boundOf(field)),
     required,
     mustBeSet:
       required &&
@@ -75,6 +76,27 @@ function compileField(field: DescField, oneof: Oneof | undefined, messageKind: M
       (isText || field.fieldKind === "enum" || field.fieldKind === "message" || needsElement(field)),
     alwaysWritten: required && field.fieldKind !== "message",
     hasPresence: field.fieldKind === "message" || field.presence === FeatureSet_FieldPresence.EXPLICIT,
+  };
+}
+
+/** Bounds are a writer's duty; of a reader's requests they are judged where these are answered, with all that isn't of the contract's shape. */
+function bounded(kind: Kind, bound: Bound | undefined): Kind {
+  if (bound === undefined) return kind;
+  const judge = (value: unknown, judgement: Judgement): void => {
+    if (judgement.exact && typeof value === "number" && !isWithin(value, bound))
+      judgement.fail("RANGE", bound.description, bound.section);
+  };
+  return {
+    ...kind,
+    read: (json, judgement) => {
+      const value = kind.read(json, judgement);
+      judge(value, judgement);
+      return value;
+    },
+    check: (value, judgement) => {
+      kind.check(value, judgement);
+      judge(value, judgement);
+    },
   };
 }
 

@@ -14,7 +14,8 @@ export interface DecodeOptions {
   readonly unknownFields?: "ignore" | "reject";
   /**
    * Judges a caller's payload also by how it is written, where a reader takes more than a writer may write: JSON names only (§5.5), enums
-   * by name (§5.5), times in UTC (§5.6.1), every REQUIRED member there even when it is empty (§5.7). Default false.
+   * by name (§5.5), times in UTC (§5.6.1), every REQUIRED member there even when it is empty (§5.7), numbers within their bounds (§3.1.4,
+   * §3.2.4). Default false.
    */
   readonly exact?: boolean;
 }
@@ -49,8 +50,12 @@ export function encodeJson(schema: DescMessage, message: Message): JsonValue {
 }
 
 /** Every rule of the contract that a message breaks, as `decodeJson` would have said of its JSON. For binary wires. */
-export function violationsOf(schema: DescMessage, message: Message): Violation[] {
-  const judgement = new Judgement({ forgiving: false, rejectUnknown: false, exact: false });
+export function violationsOf(
+  schema: DescMessage,
+  message: Message,
+  { exact = false }: Pick<DecodeOptions, "exact"> = {},
+): Violation[] {
+  const judgement = new Judgement({ forgiving: false, rejectUnknown: false, exact });
   messageKind(schema).check(message, judgement);
   return judgement.violations;
 }

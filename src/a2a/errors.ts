@@ -1,6 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 
-const A2A_DOMAIN = "a2a-protocol.org";
+/** `ErrorInfo.domain` of the errors of §5.4. */
+export const A2A_DOMAIN = "a2a-protocol.org";
 const OUR_DOMAIN = "nuncio";
 
 interface ErrorRow {

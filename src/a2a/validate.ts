@@ -1,6 +1,7 @@
 import { type DescMessage, fromBinary, isMessage, type Message } from "@bufbuild/protobuf";
-import { type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
+import { isReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
 import { decodeJson, violationsOf } from "./codec.js";
+import { MAX_VIOLATIONS } from "./codec-judgement.js";
 import { A2AError, type Violation } from "./errors.js";
 import type * as contract from "./types.js";
 import { A2AService } from "./types.js";
@@ -10,9 +11,6 @@ type Schemas = typeof contract;
 export type MessageName = {
   [K in keyof Schemas]: Schemas[K] extends DescMessage ? (K extends `${infer Name}Schema` ? Name : never) : never;
 }[keyof Schemas];
-
-/** As many as of a payload in JSON. */
-const MAX_VIOLATIONS = 100;
 
 /** What `validate` lets pass. */
 export interface ValidateOptions {
@@ -27,7 +25,8 @@ export const messageTypes: ReadonlyMap<string, DescMessage> = new Map(
 
 /**
  * Judges a payload as it should be on a wire: what breaks the contract, and what only a forgiving reader would take (proto names, enums by
- * number, times with an offset, absent REQUIRED members: §5.5–§5.7). Lists the first hundred violations; an empty list means that it is valid.
+ * number, times with an offset, absent REQUIRED members: §5.5–§5.7; numbers out of bounds: §3.1.4, §3.2.4). Lists the first hundred
+ * violations; an empty list means that it is valid.
  *
  * @param payload a message, its ProtoJSON, the text of that, or its bytes in protobuf.
  * @throws TypeError when the contract has no message of that name.
@@ -83,7 +82,7 @@ function judgeMessage(
 ): Violation[] {
   if (message.$typeName !== schema.typeName)
     return [notA("TYPE", `is a ${message.$typeName}, not a ${schema.typeName}`, "§4")];
-  const violations = violationsOf(schema, message);
+  const violations = violationsOf(schema, message, { exact: true });
   if (unknownFields === "reject") listUnknown(schema, message, "", violations);
   return violations;
 }
@@ -103,10 +102,10 @@ function listUnknown(schema: DescMessage, message: Message, path: string, violat
   for (const field of fields.fields) {
     if (field.message === undefined || field.message.file.proto.package !== schema.file.proto.package) continue;
     if (!fields.isSet(field)) continue;
-    const { message: inner } = field;
     const at = path === "" ? field.jsonName : `${path}.${field.jsonName}`;
-    const into = (item: unknown, step: string): void =>
-      listUnknown(inner, (item as ReflectMessage).message, `${at}${step}`, violations);
+    const into = (item: unknown, step: string): void => {
+      if (isReflectMessage(item)) listUnknown(item.desc, item.message, `${at}${step}`, violations);
+    };
     if (field.fieldKind === "message") into(fields.get(field), "");
     else for (const [key, item] of fields.get(field).entries()) into(item, `[${JSON.stringify(key)}]`);
   }

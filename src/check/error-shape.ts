@@ -1,7 +1,6 @@
-import { BAD_REQUEST, ERROR_INFO, errorRow, errorTable, type Violation } from "../a2a/errors.js";
+import { MAX_VIOLATIONS } from "../a2a/codec-judgement.js";
+import { A2A_DOMAIN, BAD_REQUEST, ERROR_INFO, errorRow, errorTable, isReason, type Violation } from "../a2a/errors.js";
 import { isObject, type UnknownObject } from "../a2a/unknown-json.js";
-
-const A2A_DOMAIN = errorTable.TASK_NOT_FOUND.domain;
 
 /** Records what is wrong with one member. */
 type Fail = (path: string, rule: string, description: string) => void;
@@ -22,7 +21,7 @@ export function judgeRpcAnswer(answer: UnknownObject): Violation[] {
       return;
     }
     if (!Number.isInteger(error.code)) fail("error.code", "TYPE", "must be an integer");
-    judgeMessage(error, fail);
+    judgeText(error, fail);
     judgeDetails(error.data, "error.data", fail);
   });
 }
@@ -38,9 +37,38 @@ export function judgeStatusBody(body: unknown): Violation[] {
     if (!Number.isInteger(error.code)) fail("error.code", "TYPE", "must be an integer: the HTTP status");
     if (error.status !== undefined && typeof error.status !== "string")
       fail("error.status", "TYPE", "must be the name of a gRPC status");
-    judgeMessage(error, fail);
+    judgeText(error, fail);
     judgeDetails(error.details, "error.details", fail);
   });
+}
+
+/**
+ * Judges whether an error of A2A's says which it is, and has the number of what it says (§5.4). Over HTTP one number stands for many errors,
+ * so that there only what is said can be judged.
+ */
+export function judgeMeaning(error: unknown, wire: "jsonRpc" | "http"): Violation[] {
+  if (!isObject(error)) return [];
+  const said = reasonIn(wire === "jsonRpc" ? error.data : error.details);
+  if (said !== undefined) {
+    const code = errorRow(said)[wire];
+    return judged("§5.4", (fail) => {
+      if (error.code !== code) fail("error.code", "CODE", `must be ${code} for ${said}`);
+    });
+  }
+  return judged("§9.5", (fail) => {
+    const meant = a2aReasons.find((reason) => wire === "jsonRpc" && errorTable[reason].jsonRpc === error.code);
+    if (meant !== undefined) fail("error.data", "ERROR_INFO", `must hold the google.rpc.ErrorInfo of ${meant}`);
+  });
+}
+
+const a2aReasons = Object.keys(errorTable)
+  .filter(isReason)
+  .filter((reason) => errorRow(reason).domain === A2A_DOMAIN);
+
+/** Which of A2A's errors the details name. */
+function reasonIn(details: unknown) {
+  const infos = (Array.isArray(details) ? details : []).filter(isObject).filter((one) => one["@type"] === ERROR_INFO);
+  return a2aReasons.find((reason) => infos.some((info) => info.reason === reason && info.domain === A2A_DOMAIN));
 }
 
 /** Judges a JSON-RPC request around its params (§9.3). */
@@ -55,7 +83,7 @@ export function judgeRpcRequest(request: UnknownObject): Violation[] {
   });
 }
 
-function judgeMessage({ message }: UnknownObject, fail: Fail): void {
+function judgeText({ message }: UnknownObject, fail: Fail): void {
   if (typeof message !== "string" || message === "")
     fail("error.message", "REQUIRED", "is required: what went wrong, for a person to read");
 }
@@ -110,7 +138,7 @@ function isRequestId(id: unknown): boolean {
 function judged(section: string, judge: (fail: Fail) => void): Violation[] {
   const violations: Violation[] = [];
   judge((path, rule, description) => {
-    if (violations.length < 100) violations.push({ path, rule, description, section });
+    if (violations.length < MAX_VIOLATIONS) violations.push({ path, rule, description, section });
   });
   return violations;
 }

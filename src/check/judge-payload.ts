@@ -4,7 +4,7 @@ import { isRequired } from "../a2a/required.js";
 import { isObject, type UnknownObject } from "../a2a/unknown-json.js";
 import { v1 } from "../a2a/v1.js";
 import { messageTypes, validateAs } from "../a2a/validate.js";
-import { judgeRpcAnswer, judgeRpcRequest, judgeStatusBody } from "./error-shape.js";
+import { judgeMeaning, judgeRpcAnswer, judgeRpcRequest, judgeStatusBody } from "./error-shape.js";
 
 /** What a payload is, and what is wrong with it. */
 export interface JudgedPayload {
@@ -17,7 +17,7 @@ export interface JudgedPayload {
 
 /** What is known of a payload beforehand. */
 export interface PayloadHints {
-  /** Default: guessed. */
+  /** What it is, or what is in its JSON-RPC envelope. Default: guessed. */
   readonly schema?: DescMessage | undefined;
   /** It was an event of a stream. */
   readonly isEvent?: boolean;
@@ -27,43 +27,59 @@ export interface PayloadHints {
 const traveling: ReadonlySet<DescMessage> = new Set(v1.operations.flatMap(({ input, output }) => [output, input]));
 
 /**
- * Judges a payload in JSON as whatever it is: a message of the contract, a JSON-RPC request or answer around one, or an error of one of the
- * JSON bindings (§9.5, §11.6). Paths start at the payload's outside.
+ * Judges a payload in JSON as what it is said to be, or else as whatever it is: a message of the contract, a JSON-RPC request or answer
+ * around one, or an error of one of the JSON bindings (§9.5, §11.6). Paths start at the payload's outside.
  *
  * @returns `undefined` when nothing says what it is.
  */
 export function judgePayload(json: unknown, hints: PayloadHints = {}): JudgedPayload | undefined {
-  if (isObject(json) && Object.hasOwn(json, "jsonrpc")) return judgeRpc(json, hints);
+  if (isObject(json) && Object.hasOwn(json, "jsonrpc"))
+    return Object.hasOwn(json, "method") ? judgeCall(json, hints) : judgeAnswer(json, hints);
   const looksLikeError = isObject(json) && isObject(json.error) && Object.keys(json).length === 1;
-  if (looksLikeError) return { type: "HTTP+JSON error", violations: judgeStatusBody(json) };
-  return judgeMessage(json, hints, [...messageTypes.values()]);
+  if (looksLikeError && hints.schema === undefined)
+    return { type: "HTTP+JSON error", violations: [...judgeStatusBody(json), ...judgeMeaning(json.error, "http")] };
+  return judgeContent(json, hints, [...messageTypes.values()]);
 }
 
-function judgeRpc(json: UnknownObject, hints: PayloadHints): JudgedPayload {
-  if (Object.hasOwn(json, "method")) return judgeCall(json);
+function judgeAnswer(json: UnknownObject, hints: PayloadHints): JudgedPayload {
   const violations = judgeRpcAnswer(json);
-  if (!Object.hasOwn(json, "result")) return { type: "JSON-RPC error", violations };
-  const outputs = [...new Set(v1.operations.map(({ output }) => output))];
-  const result = judgeMessage(json.result, hints, outputs);
-  if (result === undefined) return { type: "JSON-RPC answer", violations };
-  return { ...result, violations: [...violations, ...inside("result", result.violations)] };
+  if (Object.hasOwn(json, "result")) {
+    const result = judgeContent(json.result, hints, outputs) ?? judgeUnknownResult(json.result);
+    return { ...result, violations: [...violations, ...inside("result", result.violations)] };
+  }
+  if (hints.schema === undefined)
+    return { type: "JSON-RPC error", violations: [...violations, ...judgeMeaning(json.error, "jsonRpc")] };
+  const { name } = hints.schema;
+  const absent = { path: "result", rule: "REQUIRED", description: `must be there, and be a ${name}`, section: "§9.5" };
+  return { type: name, violations: [...violations, absent] };
 }
 
-function judgeCall(json: UnknownObject): JudgedPayload {
+const outputs: readonly DescMessage[] = [...new Set(v1.operations.map(({ output }) => output))];
+
+/** Nothing is what a deletion answers. */
+function judgeUnknownResult(result: unknown): JudgedPayload {
+  const isNothing = isObject(result) && Object.keys(result).length === 0;
+  const names = outputs.map(({ name }) => name).join(", ");
+  const description = isObject(result) ? `has no member of any answer: of ${names}` : "must be a JSON object";
+  const violations = isNothing ? [] : [{ path: "", rule: "TYPE", description, section: "§5.3" }];
+  return { type: "JSON-RPC answer", violations };
+}
+
+function judgeCall(json: UnknownObject, hints: PayloadHints): JudgedPayload {
   const violations = judgeRpcRequest(json);
   const operation = v1.operations.find(({ name }) => name === json.method);
-  if (operation !== undefined) {
-    const { params = {} } = json;
-    const found = isObject(params) ? inside("params", validateAs(operation.input, params)) : [];
-    return { type: operation.input.name, violations: [...violations, ...found] };
+  if (operation === undefined && typeof json.method === "string" && json.method !== "") {
+    const known = v1.operations.map(({ name }) => name).join(", ");
+    violations.push({ path: "method", rule: "METHOD", description: `must be one of ${known}`, section: "§5.3" });
   }
-  const known = v1.operations.map(({ name }) => name).join(", ");
-  const unknown = { path: "method", rule: "METHOD", description: `must be one of ${known}`, section: "§5.3" };
-  const isNamed = typeof json.method === "string" && json.method !== "";
-  return { type: "JSON-RPC request", violations: isNamed ? [...violations, unknown] : violations };
+  const schema = hints.schema ?? operation?.input;
+  if (schema === undefined) return { type: "JSON-RPC request", violations };
+  const { params = {} } = json;
+  const found = isObject(params) ? inside("params", validateAs(schema, params)) : [];
+  return { type: schema.name, violations: [...violations, ...found] };
 }
 
-function judgeMessage(
+function judgeContent(
   json: unknown,
   { schema, isEvent = false }: PayloadHints,
   candidates: readonly DescMessage[],

@@ -6,17 +6,19 @@ const MAX_DEPTH = 200;
 
 /** One payload of a capture: JSON, what should have been JSON, or bytes. */
 export interface Captured {
-  /** Where there are several: its line, or of a stream its event; from 1. */
+  /** Where there are several: its line, from 1. */
   readonly line?: number;
+  /** Of a stream: which event, from 1. */
+  readonly event?: number;
   readonly json?: unknown;
   /** Why it is no JSON. */
   readonly broken?: string;
   readonly bytes?: Uint8Array;
-  readonly isEvent?: boolean;
 }
 
 /**
- * Takes a capture apart: one JSON payload, one on each line (NDJSON), the events of a stream, or protobuf.
+ * Takes a capture apart: one JSON payload, one on each line (NDJSON, whose first line or most of them are JSON), the events of a stream, or
+ * protobuf.
  * @param isText the type isn't known, so that what could be either is text.
  */
 export async function readCapture(bytes: Uint8Array, isText: boolean): Promise<Captured[]> {
@@ -28,10 +30,10 @@ export async function readCapture(bytes: Uint8Array, isText: boolean): Promise<C
   const whole = readJson(trimmed);
   const lines = text.split(/\r?\n/).map((line, index) => ({ line: index + 1, text: line.trim() }));
   const written = lines.filter((line) => line.text !== "");
-  const [first] = written;
-  if (whole.broken === undefined || first === undefined || written.length < 2) return [whole];
-  if (readJson(first.text).broken !== undefined) return [whole];
-  return written.map(({ line, text: one }) => ({ line, ...readJson(one) }));
+  if (whole.broken === undefined || written.length < 2) return [whole];
+  const each = written.map(({ line, text: one }): Captured => ({ line, ...readJson(one) }));
+  const broken = each.filter((one) => one.broken !== undefined).length;
+  return each[0]?.broken === undefined || broken * 2 < each.length ? each : [whole];
 }
 
 /** `undefined` for what no text has: bytes that are no UTF-8, control characters. */
@@ -48,7 +50,7 @@ async function readStream(text: string): Promise<Captured[]> {
   const events: Captured[] = [];
   const body = new Blob([text]).stream();
   for await (const { data } of parseEvents(body, text.length))
-    events.push({ line: events.length + 1, isEvent: true, ...readJson(data) });
+    events.push({ event: events.length + 1, ...readJson(data) });
   return events;
 }
 

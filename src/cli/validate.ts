@@ -23,7 +23,7 @@ export async function validateCommand(args: readonly string[], output: Output): 
   for (const one of captured) {
     const judged = judge(one, schema);
     isValid &&= judged.violations.length === 0;
-    if (values.json) output.line(JSON.stringify({ ...(one.line !== undefined && { line: one.line }), ...judged }));
+    if (values.json) output.line(JSON.stringify({ line: one.line, event: one.event, ...judged }));
     else print(one, judged, output);
   }
   return isValid ? 0 : 1;
@@ -41,16 +41,15 @@ function judge(captured: Captured, schema: DescMessage | undefined): JudgedPaylo
     const violation = { path: "", rule: "JSON", description: `is not JSON: ${captured.broken}`, section: "§5.5" };
     return { type: schema?.name ?? "unknown", violations: [violation] };
   }
-  const judged = judgePayload(captured.json, { schema, isEvent: captured.isEvent === true });
+  const judged = judgePayload(captured.json, { schema, isEvent: captured.event !== undefined });
   if (judged !== undefined) return judged;
-  const where = captured.line === undefined ? "The payload" : `Line ${captured.line}`;
-  throw new UsageError(
-    `${where} has no member that any message of A2A 1.0 has, so its type can't be guessed: give --type`,
-  );
+  const description = "has no member that any message of A2A 1.0 has, so its type can't be guessed: give --type";
+  if (captured.line === undefined) throw new UsageError(`The payload ${description}`);
+  return { type: "unknown", violations: [{ path: "", rule: "TYPE", description, section: "§4" }] };
 }
 
-function print({ line }: Captured, { type, alternatives, violations }: JudgedPayload, output: Output): void {
-  const where = line === undefined ? "" : `line ${line}: `;
+function print({ line, event }: Captured, { type, alternatives, violations }: JudgedPayload, output: Output): void {
+  const where = line !== undefined ? `line ${line}: ` : event !== undefined ? `event ${event}: ` : "";
   const others = alternatives?.slice(0, 5).join(", ");
   const guessed =
     others === undefined
