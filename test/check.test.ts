@@ -5,6 +5,7 @@ import { type Agent, agent, serve } from "nuncio";
 import { afterEach, describe, expect, test } from "vitest";
 import hello from "../examples/hello.js";
 import librarian from "../examples/librarian.js";
+import polyglot from "../examples/polyglot.js";
 import slow from "../examples/slow.js";
 import trip from "../examples/trip.js";
 import withLlm from "../examples/with-llm.js";
@@ -37,6 +38,7 @@ describe("an agent of ours has no fault over any binding:", () => {
     ["trip, which asks", trip, {}],
     ["librarian", librarian, { text: "What is a journal?" }],
     ["with-llm", withLlm, {}],
+    ["polyglot, which has an extension", polyglot, {}],
     ["slow, which can be followed and canceled", slow, { text: "1" }],
   ] as const)("%s", async (_, served, options) => {
     const report = await check(served, options);

@@ -2,9 +2,10 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type Agent, serve } from "nuncio";
-import { connect, type Peer, TaskState } from "nuncio/client";
+import { CallError, connect, type Peer, TaskState } from "nuncio/client";
 import { afterEach, expect, test, vi } from "vitest";
 import librarian from "../examples/librarian.js";
+import polyglot, { language } from "../examples/polyglot.js";
 import slow from "../examples/slow.js";
 import trip from "../examples/trip.js";
 import { quiet } from "./support/small-agents.js";
@@ -46,6 +47,31 @@ test("trip asks twice, and plans", async () => {
   expect((await talk.send("A weekend")).text).toBe("Which city?");
   expect((await talk.send("Rome")).text).toBe("How many nights in Rome?");
   expect((await talk.send("2")).data).toMatchObject({ city: "Rome", nights: 2 });
+});
+
+test("polyglot speaks the language that its extension carries, and says which one it spoke", async () => {
+  const server = await serve(polyglot, quiet);
+  const [activating, plain] = [await connect(server.url, { extensions: [language] }), await connect(server.url)];
+  open.push(server, activating, plain);
+  expect(plain.card.capabilities?.extensions.find(({ uri }) => uri === language.uri)).toMatchObject({
+    required: false,
+    params: { languages: ["en", "de", "it"] },
+  });
+
+  const greeted = await plain.send("Ada", language.write({ language: "de" }));
+  expect(greeted.text).toBe("Guten Tag Ada");
+  expect(language.read(greeted.task?.artifacts[0] ?? {})).toEqual({ language: "de" });
+
+  expect((await plain.send("Ada", { metadata: { [language.uri]: { language: "de" } } })).text).toBe("Hello Ada");
+  expect((await activating.send("Ada")).text).toBe("Hello Ada");
+  const refused = await activating.send("Ada", { metadata: { [language.uri]: { language: "tlh" } } }).catch((e) => e);
+  expect([refused instanceof CallError, refused.outcome]).toEqual([true, "done"]);
+
+  const answer = async (extensions: string) =>
+    (await fetch(`${server.url}/a2a/tasks`, { headers: { "a2a-version": "1.0", "a2a-extensions": extensions } }))
+      .headers;
+  expect((await answer(`${language.uri}, https://example.com/other`)).get("a2a-extensions")).toBe(language.uri);
+  expect((await answer("https://example.com/other")).has("a2a-extensions")).toBe(false);
 });
 
 test("slow stops when it is canceled", async () => {
