@@ -13,10 +13,10 @@ import { assertInput, assertOutput, inputData } from "./skill-data.js";
  * agent itself answers. Its data must be what the skill takes.
  * @throws A2AError INVALID_PARAMS that lists the skills, or says what is wrong with the data.
  */
-export async function chooseSkill(agent: DefinedAgent, message: Message): Promise<string | undefined> {
+export function chooseSkill(agent: DefinedAgent, message: Message): string | undefined | Promise<string | undefined> {
   const skill = skillFor(agent, message);
-  if (skill?.input !== undefined) await assertInput(skill.input, messageView(message, anonymous));
-  return skill?.id;
+  if (skill?.input === undefined) return skill?.id;
+  return assertInput(skill.input, messageView(message, anonymous)).then(() => skill.id);
 }
 
 /** What the agent, or its skill, answers directly; `undefined`: it wants a task. */

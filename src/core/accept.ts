@@ -56,10 +56,13 @@ async function assertReferences(core: Core, { scope, message }: Addressed): Prom
 /** A message without a task: answered directly, or the first of a new task. */
 async function begin(core: Core, addressed: Addressed): Promise<Accepted> {
   const { scope, key, message, call } = addressed;
-  const skill = await core.responder.choose(message);
+  const chosen = core.responder.choose(message);
+  const skill = typeof chosen === "object" ? await chosen : chosen;
   const contextId = message.contextId === "" ? core.runtime.id() : message.contextId;
-  const reply = await answerDirectly(core, { skill, message, contextId, key, call });
-  if (reply !== undefined) return reply;
+  if (core.responder.replies) {
+    const reply = await answerDirectly(core, { skill, message, contextId, key, call });
+    if (reply !== undefined) return reply;
+  }
   if (!core.responder.runs) throw new A2AError("INVALID_AGENT_RESPONSE", "The agent gave no answer");
 
   const taskId = core.runtime.id();

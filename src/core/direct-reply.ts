@@ -22,7 +22,6 @@ export async function answerDirectly(
   core: Core,
   asked: { skill: string | undefined; message: Message; contextId: string; key: Uint8Array; call: Call },
 ): Promise<Accepted | undefined> {
-  if (!core.responder.replies) return undefined;
   const { skill, message, contextId, key, call } = asked;
   const known = await core.journal.recall(key);
   if (known !== undefined) return repeatOf(known);

@@ -16,7 +16,7 @@ export interface Responder {
    * The skill that a new message is for; `undefined`: the agent's own `run`. Its data is judged by the skill's schema.
    * @throws A2AError INVALID_PARAMS.
    */
-  choose(message: Message): Promise<string | undefined>;
+  choose(message: Message): string | undefined | Promise<string | undefined>;
   /** Answers directly; `undefined`: a task is wanted. May run twice for one message. */
   reply(skill: string | undefined, message: Message, call: Call): Promise<readonly Part[] | undefined>;
 }

@@ -18,11 +18,26 @@ export function kindNumber(kind: EncodedEvent["case"]): number {
   return TaskEventSchema.field[kind].number;
 }
 
+/** Entries that come again with task after task, encoded: a turn's start, a status without a word. */
+const recurring = new Map<string, EncodedEvent>();
+const MAX_RECURRING = 256;
+
 /**
  * Encodes an entry that the executor of `epoch` wrote; 0 for anybody else.
  * @param isGiven nobody else holds a part of it, nor ever will.
  */
 export function encodeEvent(init: NewEvent, epoch: number, isGiven: boolean): EncodedEvent {
+  const name = nameOfRecurring(init, epoch);
+  if (name === undefined) return encode(init, epoch, isGiven);
+  const known = recurring.get(name);
+  if (known !== undefined) return known;
+  const encoded = encode(init, epoch, true);
+  if (recurring.size >= MAX_RECURRING) recurring.clear();
+  recurring.set(name, encoded);
+  return encoded;
+}
+
+function encode(init: NewEvent, epoch: number, isOwn: boolean): EncodedEvent {
   const event = create(TaskEventSchema, { kind: init.kind ?? { case: undefined }, epoch });
   const { kind } = event;
   if (kind.case === undefined) throw new TypeError("A task event has a kind: set one");
@@ -31,13 +46,19 @@ export function encodeEvent(init: NewEvent, epoch: number, isGiven: boolean): En
     // Into Node's pool: most are small, and each array of its own costs the collector more than the copy.
     body: Buffer.from(toBinary(TaskEventSchema, event)),
     state: kind.case === "statusUpdated" ? kind.value.state : undefined,
-    own: isGiven || isOwn(event) ? event : undefined,
+    own: isOwn ? event : undefined,
   };
 }
 
-function isOwn({ kind }: TaskEvent): boolean {
-  if (kind.case === "statusUpdated") return kind.value.message === undefined && kind.value.metadata === undefined;
-  return kind.case === "turnStarted";
+/** What tells such an entry from all others; `undefined` for one that says something of its own. */
+function nameOfRecurring({ kind }: NewEvent, epoch: number): string | undefined {
+  if (kind?.case === "turnStarted") {
+    const { turn, attempt, instance, agentVersion } = kind.value;
+    return `${epoch} ${turn} ${attempt} ${instance} ${agentVersion}`;
+  }
+  if (kind?.case !== "statusUpdated" || kind.value.message !== undefined || kind.value.metadata !== undefined)
+    return undefined;
+  return `${epoch} ${kind.value.state}`;
 }
 
 /** A stored entry that is decoded when somebody first looks, once for all of its readers. */
@@ -55,7 +76,7 @@ export class Entry implements StoredEvent {
     this.position = position;
     this.at = at;
     this.size = body.byteLength;
-    this.#body = body;
+    this.#body = own === undefined ? body : undefined;
     this.#event = own;
   }
 

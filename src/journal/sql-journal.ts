@@ -109,8 +109,11 @@ class SqlJournal implements Journal {
     return this.#instance.id;
   }
 
-  async append(request: AppendRequest): Promise<AppendResult> {
-    if (request.take === undefined) return this.#append(request);
+  append(request: AppendRequest): Promise<AppendResult> {
+    return request.take === undefined ? this.#append(request) : this.#take(request);
+  }
+
+  async #take(request: AppendRequest): Promise<AppendResult> {
     this.leases.taking++;
     try {
       const result = await this.#append(request);
@@ -202,10 +205,9 @@ class SqlJournal implements Journal {
     return result;
   }
 
-  async #submit(member: Prepared): Promise<Outcome> {
-    if (this.#closing !== undefined)
-      throw new A2AError("DRAINING", undefined, { cause: new Error("The journal is closed") });
-    return await this.#groups.submit(member);
+  #submit(member: Prepared): Promise<Outcome> {
+    if (this.#closing === undefined) return this.#groups.submit(member);
+    return Promise.reject(new A2AError("DRAINING", undefined, { cause: new Error("The journal is closed") }));
   }
 
   #commit(group: readonly Prepared[]): Promise<readonly Outcome[]> {
