@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Disk, openSynced } from "../src/journal/disk.js";
 import { everyOwner, type StoredEvent } from "../src/journal/journal.js";
+import { systemRuntime } from "../src/runtime/runtime.js";
 import { ada, artifact, beginning, begun, expectOk } from "./support/journal-events.js";
 import { openForTest } from "./support/journal-world.js";
 
@@ -45,14 +46,14 @@ async function soon<T>(promise: Promise<T> | undefined): Promise<T | "waits"> {
 
 describe("a disk", () => {
   test("that has everything isn't waited for", () => {
-    const disk = new Disk(slowDisk().file);
+    const disk = new Disk(slowDisk().file, systemRuntime);
     expect(disk.settled()).toBeUndefined();
   });
 
   test("takes all commits before a sync in one, and one that comes meanwhile in the next", async () => {
     const slow = slowDisk();
     slow.hold();
-    const disk = new Disk(slow.file);
+    const disk = new Disk(slow.file, systemRuntime);
     disk.committed();
     const first = disk.settled();
     disk.committed();
@@ -72,7 +73,7 @@ describe("a disk", () => {
   test("whose sync fails says so to all who wait, and to everybody after them", async () => {
     const slow = slowDisk();
     slow.hold();
-    const disk = new Disk(slow.file);
+    const disk = new Disk(slow.file, systemRuntime);
     disk.committed();
     const waiting = [disk.settled(), disk.settled()];
     slow.fail();

@@ -21,8 +21,8 @@ export interface RecorderContext {
   readonly logger: Logger;
   /** The journal refused: the lease is lost, or the task has ended. Called once, with what it said; what follows is dropped. */
   onLost(why: AppendResult["kind"]): void;
-  /** The journal failed for good. What follows is dropped. */
-  onFailed(error: unknown): void;
+  /** The journal failed for good. What follows is dropped; `assertSound` says why. */
+  onFailed(): void;
 }
 
 /** Hands what a run says to the journal: in order, in groups, under the lease. */
@@ -33,6 +33,7 @@ export class Recorder {
   #flushing: Promise<void> | undefined;
   #sending = false;
   #lost = false;
+  #failure: { readonly error: unknown } | undefined;
 
   constructor(context: RecorderContext) {
     this.#context = context;
@@ -47,11 +48,20 @@ export class Recorder {
     return this.#queue.length >= MAX_UNCOMMITTED ? this.#flushing : undefined;
   }
 
-  /** Appends all that is queued, and these, and gives the lease up. A `conflict` (`seen`) stores nothing: end again, with other words. */
+  /** @throws what the journal failed with, if it did: something that the run has said isn't recorded. */
+  assertSound(): void {
+    if (this.#failure !== undefined) throw this.#failure.error;
+  }
+
+  /**
+   * Appends all that is queued, and these, and gives the lease up. A `conflict` (`seen`) stores nothing: end again, with other words.
+   * @throws what the journal failed with, also before.
+   */
   async end(events: readonly NewEvent[], release: Release): Promise<AppendResult> {
     const rest = this.#queue; // shares the append of the ending
     this.#queue = [];
     if (this.#sending) await this.#flushing; // else it only waits for more to send, and finds nothing
+    this.assertSound();
     if (this.#lost) return { kind: "fenced" };
     this.#context.runtime.at("turn.before-end");
     const result = await this.#append([...rest, ...events], release);
@@ -83,7 +93,8 @@ export class Recorder {
         if (kind !== "ok" && this.#drop()) this.#context.onLost(kind);
       }
     } catch (error) {
-      if (this.#drop()) this.#context.onFailed(error);
+      this.#failure = { error };
+      if (this.#drop()) this.#context.onFailed();
     } finally {
       this.#sending = false;
       this.#flushing = undefined;

@@ -137,7 +137,9 @@ async function* streamed(
       current = soon ?? (await untilAborted(next, signal));
     }
   } finally {
-    await iterator.return?.();
+    const returned = Promise.resolve(iterator.return?.());
+    returned.catch(() => {}); // it may come too late
+    if (!signal.aborted) await untilAborted(returned, signal); // of a source that hangs, `return` hangs as well
   }
   if (!began) throw new TypeError("The stream gave no chunk: an artifact has at least one part (§4.1.7)");
   return create(ArtifactSchema, { artifactId: artifactId ?? "", name, description, parts });

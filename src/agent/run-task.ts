@@ -52,21 +52,17 @@ export async function runTask(options: RunOptions): Promise<boolean> {
 async function takeTurn(options: RunOptions, turn: Turn): Promise<void> {
   const { journal, runtime, logger, lease, agent } = options;
   const stop = new Stop(options, turn.inputPosition, agent.definition.inactivityMs);
-  let failure: unknown;
   const recorder = new Recorder({
     journal,
     lease,
     runtime,
     logger,
     onLost: (why) => stop.now(new RunStopped("lost", `The task was taken from this run: ${why}`)),
-    onFailed: (error) => {
-      failure = error;
-      stop.now(new RunStopped("lost", "What this run said could not be recorded"));
-    },
+    onFailed: () => stop.now(new RunStopped("lost", "What this run said could not be recorded")),
   });
   try {
     const end = await drive(options, turn, recorder, stop);
-    if (failure !== undefined) throw failure;
+    recorder.assertSound();
     if (stop.lost) return;
     await conclude(options, recorder, turn, verdictOf(end, { stopped: stop.reason, head: turn.head, runtime, logger }));
   } finally {

@@ -8,7 +8,7 @@ export interface CommitOptions {
   readonly runtime: Runtime;
   /** Members of a group at most. */
   readonly groupSize: number;
-  /** Writes a group in one transaction; rejects if nothing of it was written. */
+  /** See `JournalDatabase.appendGroup`. */
   readonly commit: (group: readonly Prepared[]) => Promise<readonly Outcome[]>;
   readonly isBusy: (error: unknown) => boolean;
   /** Hears of each member that was committed, in order, before its caller does. */

@@ -14,7 +14,8 @@ export interface JournalDatabase {
   /** Single statements only: a transaction of its own would get in the way of `appendGroup` on SQLite's one connection. */
   readonly kysely: Kysely<Schema>;
   /**
-   * Decides and writes a group in one transaction; rejects if nothing of it was written. At most one member a task, and one a key.
+   * Decides and writes a group in one transaction, and resolves when that is on the disk. Rejects if nothing of it was written; after a
+   * disk has failed for good, for whatever was written, and then always. At most one member a task, and one a key.
    */
   readonly appendGroup: (group: readonly Prepared[], options: GroupOptions) => Promise<readonly Outcome[]>;
   /** Whether an error says that another process was writing: try again soon. */
@@ -91,7 +92,7 @@ async function prepareSqlite(
   database.pragma("cache_size = -16000");
   await migrateSqlite(database, runtime);
   // Only now that the file is known to be ours: the mode stays with it.
-  const disk = file === ":memory:" ? undefined : await makeDurable(database, openSynced);
+  const disk = file === ":memory:" ? undefined : await makeDurable(database, openSynced, runtime);
   const kysely = kyselyOf(database, disk);
   return {
     kysely,
@@ -122,6 +123,7 @@ async function migrateSqlite(database: BetterSqlite3.Database, runtime: Runtime)
 async function makeDurable(
   database: BetterSqlite3.Database,
   openSynced: (path: string) => Promise<SyncedFile>,
+  runtime: Runtime,
 ): Promise<Disk> {
   const mode = database.pragma("journal_mode = wal", { simple: true });
   // A network file system may refuse it; then what was acknowledged could be lost.
@@ -131,7 +133,7 @@ async function makeDurable(
   database.pragma("synchronous = normal");
   database.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
   const [{ file }] = database.pragma("database_list") as [{ file: string }];
-  return new Disk(await openSynced(`${file}-wal`));
+  return new Disk(await openSynced(`${file}-wal`), runtime);
 }
 
 /** Nobody reads what isn't on the disk yet, whichever process has written it. */

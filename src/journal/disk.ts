@@ -1,6 +1,7 @@
 import fs from "node:fs";
 import { promisify } from "node:util";
 import { A2AError } from "../a2a/errors.js";
+import type { Runtime } from "../runtime/runtime.js";
 
 /** Puts what was written to a file on its disk, off the event loop. */
 export interface SyncedFile {
@@ -32,14 +33,16 @@ interface Waiting {
  */
 export class Disk {
   readonly #file: SyncedFile;
+  readonly #runtime: Pick<Runtime, "at">;
   readonly #waiting: Waiting[] = [];
   #committed = 0;
   #synced = 0;
   #syncing = false;
   #failure: A2AError | undefined;
 
-  constructor(file: SyncedFile) {
+  constructor(file: SyncedFile, runtime: Pick<Runtime, "at">) {
     this.#file = file;
+    this.#runtime = runtime;
   }
 
   /** @throws A2AError INTERNAL after a sync has failed. */
@@ -71,6 +74,7 @@ export class Disk {
     try {
       while (this.#waiting.length > 0) {
         const covered = this.#committed;
+        this.#runtime.at("append.before-sync");
         await this.#file.sync();
         this.#synced = covered;
         while ((this.#waiting[0]?.commit ?? Number.POSITIVE_INFINITY) <= covered) this.#waiting.shift()?.resolve();

@@ -17,7 +17,7 @@ interface Kept {
   at: number;
   bytes: number;
   /** The entries that follow, folded in when somebody asks. */
-  pending: readonly Entry[];
+  pending: Entry[];
 }
 
 /**
@@ -59,9 +59,11 @@ export class FoldCache {
     const [first] = entries;
     const kept = this.#tasks.get(taskId) ?? { task: undefined, at: 0, bytes: 0, pending: [] };
     if (first?.position !== kept.at + kept.pending.length + 1) return;
-    kept.pending = kept.pending.length === 0 ? entries : [...kept.pending, ...entries];
     let bytes = 0;
-    for (const entry of entries) bytes += entry.size;
+    for (const entry of entries) {
+      kept.pending.push(entry);
+      bytes += entry.size;
+    }
     this.#keep(taskId, kept, bytes);
   }
 

@@ -33,7 +33,6 @@ export function sqliteAppendGroup(database: Database, disk: Disk | undefined) {
     disk?.assertSound();
     const outcomes = commit({ database, statements, heads }, group, options);
     disk?.committed();
-    options.runtime.at("append.before-sync");
     await disk?.settled();
     return outcomes;
   };

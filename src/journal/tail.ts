@@ -67,6 +67,8 @@ export class Tail {
   /** Nobody reads it any more: lets go of what it has. */
   forget(): void {
     this.#ring = [];
+    this.#bytes = 0;
+    this.#last = 0;
   }
 
   #trim(): void {

@@ -33,9 +33,9 @@ export class Bag<T> {
     place.item = undefined;
   }
 
-  /** Does something with each, in no order. It may be taken out meanwhile. */
+  /** Does something with each, in no order. The one that it is done with may be taken out meanwhile; no other. */
   each(act: (item: T) => void): void {
-    // Backwards: what takes the place of a removed one was there already.
+    // Backwards: what takes its place has had its turn.
     for (let index = this.#places.length - 1; index >= 0; index--) {
       const item = this.#places[index]?.item;
       if (item !== undefined) act(item);
