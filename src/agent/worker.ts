@@ -41,86 +41,123 @@ export interface Worker {
  * Runs a turn for every lease that is taken in this instance, claims what is due, and ends the tasks of processes that died.
  */
 export function startWorker(options: WorkerOptions): Worker {
-  const { journal, runtime, logger, agents } = options;
-  const { maxRuns = 1_000, pollMs = 1_000, graceMs = 5_000 } = options;
-  const { leases } = journal;
-  const stops = new Bag<Stop>();
-  const unended = new Set<Lease>();
-  let draining = false;
-  let drained = false;
-  let running = 0;
-  let claiming = 0;
-  let poll: Timer | undefined;
+  const worker = new LeaseWorker(options);
+  worker.start();
+  return worker;
+}
 
-  const room = (): number => maxRuns - running - leases.taking - claiming;
-  const begin = (lease: Lease): void => {
-    if (drained) {
-      logger.warn({ taskId: lease.taskId }, "A task was taken too late to work on it: the server has stopped");
+class LeaseWorker implements Worker {
+  readonly #options: WorkerOptions;
+  readonly #maxRuns: number;
+  readonly #graceMs: number;
+  /** One that is served alone may have been called otherwise when a task began: it takes every name. */
+  readonly #names: readonly string[] | undefined;
+  readonly #stops = new Bag<Stop>();
+  readonly #unended = new Set<Lease>();
+  /** Takes no more work. */
+  #draining = false;
+  /** Begins no run any more. */
+  #drained = false;
+  #running = 0;
+  #claiming = 0;
+  #poll: Timer | undefined;
+
+  constructor(options: WorkerOptions) {
+    const { agents, maxRuns = 1_000, graceMs = 5_000 } = options;
+    this.#options = options;
+    this.#maxRuns = maxRuns;
+    this.#graceMs = graceMs;
+    this.#names = agents.size === 1 ? undefined : [...agents.keys()];
+  }
+
+  start(): void {
+    const { leases } = this.#options.journal;
+    leases.hasRoom = () => !this.#draining && this.#room > 0;
+    leases.onTaken = (lease) => this.#begin(lease);
+    leases.onDue = this.#look;
+    this.#tick();
+  }
+
+  async drain(deadlineMs: number): Promise<void> {
+    const { runtime } = this.#options;
+    this.#draining = true;
+    this.#poll?.cancel();
+    const stopAll = (): void => {
+      this.#stops.each((stop) => stop.shutDown());
+      deadline = runtime.after(DRAIN_LOOK_MS, stopAll, keepAlive); // what is being taken begins only later
+    };
+    let deadline = runtime.after(deadlineMs, stopAll, keepAlive); // a run may wait for nothing that does
+    // What a journal that fails doesn't take until then is an orphan's at the next start.
+    await inTime(runtime, deadlineMs + 1.5 * this.#graceMs, this.#ended());
+    this.#drained = true;
+    deadline.cancel();
+  }
+
+  get #busy(): number {
+    return this.#running + this.#options.journal.leases.taking + this.#claiming;
+  }
+
+  get #room(): number {
+    return this.#maxRuns - this.#busy;
+  }
+
+  async #ended(): Promise<void> {
+    while (!this.#drained && this.#busy > 0) await pause(this.#options.runtime, DRAIN_LOOK_MS);
+  }
+
+  #tick(): void {
+    const { runtime, pollMs = 1_000 } = this.#options;
+    this.#look();
+    this.#poll = runtime.after(pollMs, () => this.#tick());
+  }
+
+  readonly #look = oneAtATime(
+    async () => {
+      if (this.#draining) return;
+      await endOrphans(this.#options);
+      await endUnended(this.#options, this.#unended);
+      await this.#claim();
+    },
+    (err) => this.#options.logger.error({ err }, "Looking for work failed; it is tried again"),
+  );
+
+  async #claim(): Promise<void> {
+    const { journal, agents } = this.#options;
+    while (!this.#draining && this.#room > 0) {
+      this.#claiming = Math.min(CLAIM_BATCH, this.#room);
+      try {
+        const claimed = await journal.leases.claim(this.#claiming, (name) => versionFor(agents, name), this.#names);
+        for (const lease of claimed) this.#begin(lease);
+        if (claimed.length === 0) return;
+      } finally {
+        this.#claiming = 0;
+      }
+    }
+  }
+
+  #begin(lease: Lease): void {
+    const { journal, runtime, logger, agents } = this.#options;
+    const { taskId, head } = lease;
+    if (this.#drained) {
+      logger.warn({ taskId }, "A task was taken too late to work on it: the server has stopped");
       return;
     }
-    const agent = agentFor(agents, lease.head.agent);
+    const agent = agentFor(agents, head.agent);
     if (agent === undefined) {
-      const { taskId, head } = lease;
       logger.error({ taskId, agent: head.agent }, "A task was taken whose agent isn't served here");
       return;
     }
-    running++;
-    void runTask({ journal, runtime, logger, lease, agent, stops, graceMs }).then((over) => {
-      running--;
-      if (!over) unended.add(lease);
-      if (!over || running === maxRuns - 1) look();
-    });
-  };
-  // One that is served alone may have been called otherwise when the task began.
-  const names = agents.size === 1 ? undefined : [...agents.keys()];
-  const claim = async (): Promise<void> => {
-    while (!draining && room() > 0) {
-      claiming = Math.min(CLAIM_BATCH, room());
-      try {
-        const claimed = await leases.claim(claiming, (name) => versionFor(agents, name), names);
-        for (const lease of claimed) begin(lease);
-        if (claimed.length === 0) return;
-      } finally {
-        claiming = 0;
-      }
-    }
-  };
-  const look = oneAtATime(
-    async () => {
-      if (draining) return;
-      await endOrphans(options);
-      await endUnended(options, unended);
-      await claim();
-    },
-    (err) => logger.error({ err }, "Looking for work failed; it is tried again"),
-  );
-  const tick = (): void => {
-    look();
-    poll = runtime.after(pollMs, tick);
-  };
+    this.#running++;
+    const run = { journal, runtime, logger, lease, agent, stops: this.#stops, graceMs: this.#graceMs };
+    void runTask(run).then((over) => this.#ranOut(lease, over));
+  }
 
-  leases.hasRoom = () => !draining && room() > 0;
-  leases.onTaken = begin;
-  leases.onDue = look;
-  tick();
-  return {
-    async drain(deadlineMs) {
-      draining = true;
-      poll?.cancel();
-      const stopAll = (): void => {
-        stops.each((stop) => stop.shutDown());
-        deadline = runtime.after(DRAIN_LOOK_MS, stopAll, keepAlive); // what is being taken begins only later
-      };
-      let deadline = runtime.after(deadlineMs, stopAll, keepAlive); // a run may wait for nothing that does
-      const ended = async () => {
-        while (!drained && running + leases.taking + claiming > 0) await pause(runtime, DRAIN_LOOK_MS);
-      };
-      // What a journal that fails doesn't take until then is an orphan's at the next start.
-      await inTime(runtime, deadlineMs + 1.5 * graceMs, ended());
-      drained = true;
-      deadline.cancel();
-    },
-  };
+  #ranOut(lease: Lease, over: boolean): void {
+    const wasFull = this.#running === this.#maxRuns;
+    this.#running--;
+    if (!over) this.#unended.add(lease);
+    if (!over || wasFull) this.#look();
+  }
 }
 
 /** Waits for something, but no longer than so many milliseconds. */

@@ -22,6 +22,13 @@ const resolved = Promise.resolve();
 /**
  * Reads one log from a position on: from its task's tail, or in pages of its own where it is behind. Its reader pulls (`next`), or is
  * told (`tell`). It ends when the signal aborts, the reader leaves, or the source is closed.
+ *
+ * | it is   | when                                                                              | and then             |
+ * | ------- | --------------------------------------------------------------------------------- | -------------------- |
+ * | at hand | the page or the tail has the next entry                                           | hands it over        |
+ * | behind  | the tail begins later or knows nothing, or the log may go on where it hasn't seen | reads a page         |
+ * | at end  | the tail ends before the next entry, or nothing is known and the page was empty   | waits for a change   |
+ * | over    | it has left, the signal has aborted, or the source is closed                      | leaves, and says so  |
  */
 export class LogReader implements TailReader, AsyncIterableIterator<StoredEvent, undefined> {
   readonly #source: LogSource;
