@@ -89,3 +89,16 @@ describe("an offer to upgrade", () => {
     connection.socket.destroy();
   });
 });
+
+describe("a body that is too large, at a path that is nobody's", () => {
+  test("costs its caller the request over HTTP/1.1, not the connection", async () => {
+    server = await startHost({ maxBodyBytes: 1_000 });
+    const head = "Host: h\r\nContent-Type: text/plain\r\nContent-Length: 5000000";
+    const connection = connectRaw(server.port, `POST /nowhere HTTP/1.1\r\n${head}\r\n\r\n`);
+    await connection.until("REQUEST_TOO_LARGE");
+    connection.socket.write("x".repeat(5_000_000));
+    connection.socket.write("GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n");
+    expect(await connection.until('"ok"')).toMatch(/^HTTP\/1\.1 413 [\s\S]*HTTP\/1\.1 200 /);
+    connection.socket.destroy();
+  });
+});

@@ -43,9 +43,7 @@ export function addBindings(
       const located = locate(options, splitTarget(request.raw.url ?? "/").path);
       const refused = refusalOfFastify(error, options);
       const headers = readHeaders(request.raw);
-      // Fastify would close at once, and the reset would overtake the answer while the caller still sends.
-      reply.removeHeader("connection");
-      return send(reply, located?.binding.refuse(refused, headers) ?? refusal(refused, headers));
+      return sendRefusal(reply, located?.binding.refuse(refused, headers) ?? refusal(refused, headers));
     });
     const base = basePathOf(options);
     if (options.jsonRpc !== undefined)
@@ -139,6 +137,12 @@ export async function send(reply: FastifyReply, { status, headers, body }: WireR
   }
   await writeFrames(body, reply.raw);
   return reply;
+}
+
+/** Sends a refusal. Fastify would close at once for some, and the reset would overtake the answer while the caller still sends. */
+export function sendRefusal(reply: FastifyReply, response: WireResponse): Promise<FastifyReply> {
+  reply.removeHeader("connection");
+  return send(reply, response);
 }
 
 /** No parser of Fastify's comes between: it would judge a body before its binding does, and in words of its own. */

@@ -5,7 +5,13 @@ import { type FastifyError, type FastifyInstance, type FastifyReply, type Fastif
 import { A2AError } from "../a2a/errors.js";
 import { refusal } from "../bindings/http-json/status.js";
 import type { AnyRequest, AnyResponse, RpcBinding } from "../bindings/rpc-binding.js";
-import { addBindings, type BindingRoutesOptions, refusalOfFastify, send, takeBodiesAsTheyAre } from "./fastify.js";
+import {
+  addBindings,
+  type BindingRoutesOptions,
+  refusalOfFastify,
+  sendRefusal,
+  takeBodiesAsTheyAre,
+} from "./fastify.js";
 import { createForwardedOrigin } from "./forwarded.js";
 import { readHeaders, splitTarget } from "./http.js";
 import { createOnePort, type OnePortOptions } from "./one-port.js";
@@ -88,7 +94,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
 }
 
 function refuse(error: A2AError, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-  return send(reply, refusal(error, readHeaders(request.raw)));
+  return sendRefusal(reply, refusal(error, readHeaders(request.raw)));
 }
 
 /** Whoever develops on `localhost` has other servers there, which may speak no TLS. */
