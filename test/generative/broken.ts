@@ -26,10 +26,36 @@ const valid = createGenerator();
 /** Deeper than anything may nest, wherever it is put. */
 const TOO_DEEP = 60;
 
-/** Valid JSON of a message in which exactly one thing is wrong, at any depth. `undefined` for a message in which nothing can be. */
-export function brokenJson(desc: DescMessage): Arbitrary<Broken> | undefined {
-  const ways = [...desc.fields.flatMap((field) => faultsIn(desc, field)), ...oneofFaults(desc), ...notAnObject];
-  return ways.length === 0 ? undefined : fc.oneof(...ways);
+/** Valid JSON of a message in which exactly one thing is wrong, at any depth. There is something in every message: it may be no object. */
+export function brokenJson(desc: DescMessage): Arbitrary<Broken> {
+  return fc.oneof(...desc.fields.flatMap((field) => faultsIn(desc, field)), ...oneofFaults(desc), ...notAnObject);
+}
+
+/** The JSON with anything at all, JSON or not, in place of one value at any depth: a member, an element, or the whole. */
+export function withAnything(json: Arbitrary<JsonObject>): Arbitrary<unknown> {
+  const anything = fc.anything({ withBigInt: true, withDate: true, withNullPrototype: true, withMap: true });
+  const value = fc.oneof(
+    anything,
+    fc.constantFrom(undefined, null, Number.NaN, -0, Symbol("s"), () => 0),
+  );
+  return fc.tuple(json, fc.nat(), value).map(([whole, nth, other]) => {
+    const places = placesIn(whole);
+    return replacedAt(whole, places[nth % places.length] ?? [], other);
+  });
+}
+
+/** Where there is a value, each as the keys that lead to it. The whole first. */
+function placesIn(json: JsonValue): (readonly string[])[] {
+  if (typeof json !== "object" || json === null) return [[]];
+  const within = Object.entries(json).flatMap(([key, value]) => placesIn(value).map((place) => [key, ...place]));
+  return [[], ...within];
+}
+
+function replacedAt(json: JsonValue, [key, ...rest]: readonly string[], other: unknown): unknown {
+  if (key === undefined) return other;
+  const at = (name: string, value: JsonValue) => (name === key ? replacedAt(value, rest, other) : value);
+  if (Array.isArray(json)) return json.map((value, index) => at(String(index), value));
+  return Object.fromEntries(Object.entries(json as JsonObject).map(([name, value]) => [name, at(name, value)]));
 }
 
 const notAnObject: readonly Arbitrary<Broken>[] = [[], "text", 7, true].map((json) =>
@@ -143,7 +169,7 @@ function withinFaults(field: DescField): Arbitrary<Fault & { below: string }> | 
   if (/\.(Struct|Value)$/.test(message.typeName)) return tooDeep(message);
   if (message.typeName.startsWith("google.protobuf.")) return undefined;
   const [wrap, step] = wrapperOf(field);
-  return brokenJson(message)?.map(({ json, path, ...fault }) => ({
+  return brokenJson(message).map(({ json, path, ...fault }) => ({
     ...fault,
     value: wrap(json),
     below: `${step}${path === "" || path.startsWith("[") ? path : `.${path}`}`,

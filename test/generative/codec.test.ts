@@ -17,7 +17,7 @@ import { A2AError, type Violation } from "../../src/a2a/errors.js";
 import { isRequired } from "../../src/a2a/required.js";
 import { PartSchema } from "../../src/a2a/types.js";
 import { contractMessages, createGenerator, nested } from "./arbitrary.js";
-import { brokenJson } from "./broken.js";
+import { brokenJson, withAnything } from "./broken.js";
 
 const canonical = createGenerator();
 const spelled = createGenerator({ spelling: "every" });
@@ -44,6 +44,16 @@ function violationsOfJson(desc: DescMessage, json: JsonValue): readonly Violatio
   } catch (error) {
     if (error instanceof A2AError && error.reason === "INVALID_PARAMS") return error.violations;
     throw error;
+  }
+}
+
+/** `undefined` where it is refused. */
+function readOrRefused(desc: DescMessage, value: unknown, from: "caller" | "peer"): Message | undefined {
+  try {
+    return decodeJson(desc, value, { from });
+  } catch (error) {
+    expect(error).toBeInstanceOf(A2AError);
+    return undefined;
   }
 }
 
@@ -115,10 +125,8 @@ describe.each(contractMessages.map((desc) => [desc.name, desc] as const))("%s", 
   });
 
   it("is refused for its one fault, with its path and its rule", () => {
-    const broken = brokenJson(desc);
-    if (broken === undefined) return;
     fc.assert(
-      fc.property(broken, ({ json, path, rule }) => {
+      fc.property(brokenJson(desc), ({ json, path, rule }) => {
         const found = violationsOfJson(desc, json).map((one) => ({ path: one.path, rule: one.rule }));
         const begins = path.endsWith("…") ? expect.stringContaining(path.slice(0, -1)) : path;
         expect(found).toEqual([{ path: begins, rule }]);
@@ -127,17 +135,15 @@ describe.each(contractMessages.map((desc) => [desc.name, desc] as const))("%s", 
     );
   });
 
-  it("gives nothing but a refusal, whatever comes", () => {
-    const anything = fc.anything({ withBigInt: true, withDate: true, withNullPrototype: true, withMap: true });
+  it("gives nothing but a refusal, whatever stands in place of one of its values", () => {
     fc.assert(
-      fc.property(anything, fc.constantFrom("caller", "peer"), (value, from) => {
-        try {
-          decodeJson(desc, value, { from });
-        } catch (error) {
-          expect(error).toBeInstanceOf(A2AError);
-        }
+      fc.property(withAnything(spelled(desc)), fc.constantFrom("caller", "peer"), (value, from) => {
+        const message = readOrRefused(desc, value, from);
+        if (message === undefined) return;
+        const written = asText(encodeJson(desc, message)); // what was taken can be written, and is taken again
+        expect(JSON.stringify(encodeJson(desc, decodeJson(desc, written, { from })))).toBe(JSON.stringify(written));
       }),
-      given,
+      { ...given, numRuns: given.numRuns * 5 },
     );
   });
 });

@@ -1,3 +1,4 @@
+import { RESUME_EXTENSION } from "../../src/a2a/our-names.js";
 import type { Request } from "./hostile-corpus.js";
 import type { Random } from "./random.js";
 
@@ -102,7 +103,7 @@ const HEADERS: readonly (readonly [name: string, ...values: string[]])[] = [
   ["connect-timeout-ms", "0", "10000", "soon", "-1", "99999999999999"],
   ["connect-protocol-version", "1", "2", ""],
   ["a2a-version", "", "0.3", "1.0.7", "1.0, 0.3", "2", "99999999999999999999.0", "ä", "1.0,1.0", "__proto__"],
-  ["a2a-extensions", "x,,y", ",".repeat(2_000), "u".repeat(9_000), "urn:nuncio:resume", "\x00"],
+  ["a2a-extensions", "x,,y", ",".repeat(2_000), "u".repeat(9_000), RESUME_EXTENSION, "\x00"],
   ["last-event-id", "1", "0", "-1", "99999999999999999999", "x", "1e3", "\xff"],
   ["accept", "*/*", "text/html", "application/json;q=0", "a/b;q=x", ",,,", "*"],
   ["accept-encoding", "gzip", "*;q=0", ""],

@@ -1,5 +1,6 @@
 import type { BindingName } from "nuncio/client";
 import { message, send, taskOf } from "../contract/messages.js";
+import { runs } from "../support/scripted-agent.js";
 import { type EveryWire, everyWire } from "./every-wire.js";
 import { corpusOf, type Known, type Request } from "./hostile-corpus.js";
 import { mutated, mutatedBytes } from "./hostile-mutations.js";
@@ -14,27 +15,60 @@ export interface Report {
   readonly statuses: ReadonlyMap<string, number>;
   /** What must not be, each with the seed that makes it again. The first ones. */
   readonly faults: readonly string[];
+  /** The heap in bytes after each {@link SLICE}, its server closed and all garbage collected. Empty where node has no `--expose-gc`. */
+  readonly heap: readonly number[];
 }
 
 const CONCURRENCY = 16;
 const MAX_FAULTS = 20;
 /** Requests to one server. */
 const SLICE = 1_000;
+/** What the heap may grow by in the second half of a run: caches and compiled code do, a leak goes on doing it. */
+const HEAP_GROWTH = 12e6;
+/** With fewer slices, growth says nothing. */
+const MIN_SLICES = 4;
 /** Of the keep-alive connections of the client that begins tasks, both ends. */
 const IDLE_SOCKETS = 4;
 
 /** Sends so many mutated requests over a wire. The one after n is another one each time, and the same one for the same seed. */
 export async function bombard(wire: BindingName, count: number, seed: number): Promise<Report> {
-  const tally: Tally = { sent: 0, statuses: new Map(), faults: [] };
-  for (let begun = 0; begun < count && tally.faults.length < MAX_FAULTS; begun += SLICE)
+  const tally: Tally = { sent: 0, statuses: new Map(), faults: [], heap: [] };
+  for (let begun = 0; begun < count && tally.faults.length < MAX_FAULTS; begun += SLICE) {
     await bombardOnce(wire, { from: seed + begun, to: seed + Math.min(begun + SLICE, count) }, tally);
+    const heap = await heapInUse();
+    if (heap !== undefined) tally.heap.push(heap);
+  }
+  const grown = heapGrowth(tally);
+  if (grown !== undefined && grown > HEAP_GROWTH)
+    tally.faults.push(
+      `--wire ${wire} --seed ${seed} --count ${count}: the heap grew by ${(grown / 1e6).toFixed(1)} MB`,
+    );
   return tally;
+}
+
+/** By how many bytes the heap is larger at the end of a run than in its middle; `undefined` where that can't be said. */
+export function heapGrowth({ heap }: Pick<Report, "heap">): number | undefined {
+  const middle = heap[Math.floor((heap.length - 1) / 2)];
+  const end = heap.at(-1);
+  return heap.length < MIN_SLICES || middle === undefined || end === undefined ? undefined : end - middle;
+}
+
+/** After a collection of all that is garbage, what finalizers let go of included. */
+async function heapInUse(): Promise<number | undefined> {
+  if (globalThis.gc === undefined) return undefined;
+  runs.clear(); // the agent of the tests remembers each text
+  for (let times = 0; times < 2; times++) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    globalThis.gc();
+  }
+  return process.memoryUsage().heapUsed;
 }
 
 interface Tally extends Report {
   sent: number;
   readonly statuses: Map<string, number>;
   readonly faults: string[];
+  readonly heap: number[];
 }
 
 /** One server, and the requests with these seeds. */
