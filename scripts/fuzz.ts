@@ -4,16 +4,15 @@
 import { parseArgs } from "node:util";
 import { wires } from "../test/generative/every-wire.js";
 import { bombard, heapGrowth } from "../test/generative/hostile.js";
+import { chosenFrom, wholeNumber } from "./options.js";
 
 const { values } = parseArgs({
   options: { count: { type: "string" }, seed: { type: "string" }, wire: { type: "string" } },
 });
 const count = wholeNumber("count", values.count, 5_000);
 const seed = wholeNumber("seed", values.seed, Date.now() % 1_000_000);
-const chosen = wires.filter((wire) => values.wire === undefined || values.wire === wire);
-if (chosen.length === 0) throw new Error(`--wire must be one of ${wires.join(", ")}`);
 
-for (const wire of chosen) {
+for (const wire of chosenFrom("wire", wires, values.wire)) {
   const began = performance.now();
   const report = await bombard(wire, count, seed);
   const { sent, statuses, faults } = report;
@@ -36,9 +35,4 @@ function heapOf(report: Parameters<typeof heapGrowth>[0]): string {
 
 function mb(bytes: number): string {
   return (bytes / 1e6).toFixed(1);
-}
-
-function wholeNumber(name: string, value: string | undefined, otherwise: number): number {
-  if (value !== undefined && !/^\d+$/.test(value)) throw new Error(`--${name} must be a whole number`);
-  return value === undefined ? otherwise : Number(value);
 }

@@ -1,25 +1,26 @@
 // Walks over the operations against a model of the specification, in process and on every wire.
-// Usage: npm run walk -- [--steps N] [--seed S] [--wire NAME]     N steps each (default 2000); S as a failure gave it
+// Usage: npm run walk -- [--steps N] [--seed S] [--wire NAME]     N steps each (default 10000, which takes minutes); S as a failure gave it
 import { parseArgs } from "node:util";
 import { everyWire, wires } from "../test/generative/every-wire.js";
 import { type Ground, walk } from "../test/generative/walk.js";
 import { inProcess } from "../test/support/in-process.js";
+import { chosenFrom, wholeNumber } from "./options.js";
 
 const { values } = parseArgs({
   options: { steps: { type: "string" }, seed: { type: "string" }, wire: { type: "string" } },
 });
-const steps = Number(values.steps ?? 2_000);
-const seed = Number(values.seed ?? Date.now() % 1_000_000);
+const steps = wholeNumber("steps", values.steps, 10_000);
+const seed = wholeNumber("seed", values.seed, Date.now() % 1_000_000);
+const chosen = chosenFrom("wire", ["in-process", ...wires], values.wire);
 const served = await everyWire();
 const direct = await inProcess();
-const grounds = new Map<string, Ground>([["in-process", direct]]);
-for (const wire of wires) grounds.set(wire, { as: (user) => served.over(wire, `${wire} ${user}`) });
+const groundOf = (name: (typeof chosen)[number]): Ground =>
+  name === "in-process" ? direct : { as: (user) => served.over(name, `${name} ${user}`) };
 
 try {
-  for (const [name, ground] of grounds) {
-    if (values.wire !== undefined && values.wire !== name) continue;
+  for (const name of chosen) {
     const began = performance.now();
-    const counts = await walk(ground, steps, seed).catch((error: unknown) => {
+    const counts = await walk(groundOf(name), steps, seed).catch((error: unknown) => {
       throw new Error(`${name}: ${error instanceof Error ? error.message : String(error)}`);
     });
     const taken = Object.entries(counts).map(([step, count]) => `${step} ${count}`);

@@ -2,6 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import {
   CancelTaskRequestSchema,
+  GetExtendedAgentCardRequestSchema,
   GetTaskRequestSchema,
   ListTasksRequestSchema,
   type StreamResponse,
@@ -123,4 +124,15 @@ export async function resume({ caller: { handler, tasks }, random, note }: At): 
     fold = new TaskFold(fold, event);
   if (fold?.task === undefined) throw new Error("Nothing came after position 1");
   same("all events together", ofStream(seenOf(fold.task)), ofStream(task.seen()));
+}
+
+/** The card for who has logged in is made for exactly them (§3.1.11). */
+export async function extendedCard({ caller: { name, handler } }: At): Promise<void> {
+  const { description, skills } = await handler.getExtendedAgentCard(create(GetExtendedAgentCardRequestSchema), {});
+  same("whose card it is", [description.startsWith("Extended for "), description.endsWith(name)], [true, true]);
+  same(
+    "the skills",
+    skills.map(({ id }) => id),
+    ["double", "plain"],
+  );
 }

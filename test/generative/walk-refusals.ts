@@ -1,11 +1,14 @@
 import { create } from "@bufbuild/protobuf";
 import {
   CancelTaskRequestSchema,
+  DeleteTaskPushNotificationConfigRequestSchema,
+  GetTaskPushNotificationConfigRequestSchema,
   GetTaskRequestSchema,
   ListTaskPushNotificationConfigsRequestSchema,
   ListTasksRequestSchema,
   Role,
   SubscribeToTaskRequestSchema,
+  TaskPushNotificationConfigSchema,
 } from "nuncio/types";
 import { message, send } from "../contract/messages.js";
 import { first, refused, same } from "./seen.js";
@@ -63,15 +66,6 @@ export async function askForWhatIsWrong({ caller: { handler, tasks }, random, no
       "another mode",
       () => handler.sendMessage(send(message("x"), { acceptedOutputModes: ["a/b"] }), {}),
     ],
-    [
-      "PUSH_NOTIFICATION_NOT_SUPPORTED",
-      "push",
-      () =>
-        handler.listTaskPushNotificationConfigs(
-          create(ListTaskPushNotificationConfigsRequestSchema, { taskId: id }),
-          {},
-        ),
-    ],
   ];
   const mismatch = async () => {
     if (open === undefined) return;
@@ -84,4 +78,32 @@ export async function askForWhatIsWrong({ caller: { handler, tasks }, random, no
   note(what);
   await refused(reason, act());
   await mismatch();
+}
+
+/** Webhooks aren't offered: whatever is asked of them is refused, of any task, and a message that brings one has no effect (§3.3.4). */
+export async function askForPush({ caller: { handler, tasks }, other, random, note }: At): Promise<void> {
+  const taskId = random.maybe([...tasks, ...other.tasks])?.id ?? "nope";
+  const url = random.chance(0.8) ? "https://a.example/hook" : "";
+  const config = create(TaskPushNotificationConfigSchema, { taskId, id: "p", url: "https://a.example/hook" });
+  const named = { taskId, id: random.pick(["p", "q"]) };
+  const inline = { taskPushNotificationConfig: create(TaskPushNotificationConfigSchema, { url }) };
+  const ways: readonly (readonly [what: string, act: () => Promise<unknown>])[] = [
+    ["create", () => handler.createTaskPushNotificationConfig(config, {})],
+    ["send with", () => handler.sendMessage(send(message("Ada"), inline), {})],
+    ["stream with", () => first(handler.sendStreamingMessage(send(message("Ada"), inline), {}))],
+    ["get", () => handler.getTaskPushNotificationConfig(create(GetTaskPushNotificationConfigRequestSchema, named), {})],
+    [
+      "list",
+      () =>
+        handler.listTaskPushNotificationConfigs(create(ListTaskPushNotificationConfigsRequestSchema, { taskId }), {}),
+    ],
+    [
+      "delete",
+      () => handler.deleteTaskPushNotificationConfig(create(DeleteTaskPushNotificationConfigRequestSchema, named), {}),
+    ],
+  ];
+  const [what, act] = random.pick(ways);
+  note(what, taskId, { url });
+  const isWrong = url === "" && what.endsWith("with"); // an operation that isn't offered isn't read, a message is
+  await refused(isWrong ? "INVALID_PARAMS" : "PUSH_NOTIFICATION_NOT_SUPPORTED", act());
 }

@@ -3,8 +3,8 @@ import { gate } from "../support/scripted-agent.js";
 import { createRandom, type Random } from "./random.js";
 import { inTime } from "./seen.js";
 import type { Caller, Step } from "./step.js";
-import { cancel, get, list, resume, subscribe } from "./walk-reads.js";
-import { askForAnothers, askForWhatIsWrong } from "./walk-refusals.js";
+import { cancel, extendedCard, get, list, resume, subscribe } from "./walk-reads.js";
+import { askForAnothers, askForPush, askForWhatIsWrong } from "./walk-refusals.js";
 import { begin, followUp, openGate, repeat } from "./walk-sends.js";
 
 /** Where a walk goes: a Handler for any user. */
@@ -12,7 +12,10 @@ export interface Ground {
   as(user: string): Handler;
 }
 
-/** Every sort of step, and how often it is taken against the others. */
+/**
+ * Every sort of step, and how often it is taken against the others. All 11 operations are among them. Of the states two are missing: no
+ * agent gets to AUTH_REQUIRED yet, and SUBMITTED is a task that waits for `limits.runningTasks`, which no walk comes near.
+ */
 export const steps: readonly (readonly [weight: number, name: string, step: Step])[] = [
   [8, "begin", begin],
   [6, "follow up", followUp],
@@ -25,6 +28,8 @@ export const steps: readonly (readonly [weight: number, name: string, step: Step
   [2, "resume", resume],
   [2, "ask for another's", askForAnothers],
   [3, "ask for what is wrong", askForWhatIsWrong],
+  [3, "ask for push", askForPush],
+  [1, "extended card", extendedCard],
 ];
 
 /** Steps with one pair of callers; then others come, for whom everything is empty again. */
