@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { checkAgent } from "../src/check/check.js";
 import { type SdkServer, startSdkServer } from "./interop/support/sdk-server.js";
 import { nuncio, nuncioServe, type Running } from "./support/command.js";
+import { startTampering } from "./support/tampering-agent.js";
 
 const folder = mkdtempSync(join(tmpdir(), "nuncio-check-"));
 let ours: Running;
@@ -47,6 +48,19 @@ describe("nuncio check", () => {
   });
 
   test.each([
+    [[], 0],
+    [["--strict"], 1],
+  ])(
+    "with %j, a SHOULD that failed makes it exit with %i, and JUnit's file says the same",
+    async (options, expected) => {
+      const junit = join(folder, `should${expected}.xml`);
+      await using served = await startTampering({ cardHeaders: { "cache-control": "no-store" } });
+      const { code } = await nuncio("check", served.url.href, "--junit", junit, ...options);
+      expect([code, readFileSync(junit, "utf8").includes("<failure")]).toEqual([expected, expected === 1]);
+    },
+  );
+
+  test.each([
     [[], "Usage: nuncio check URL"],
     [["localhost", "--binding", "soap"], "--binding must be one of"],
     [["ftp://x"], "isn't the URL of an agent"],
@@ -72,7 +86,9 @@ test("the faults of an @a2a-js/sdk server are found", async () => {
   expect(failed.sort()).toEqual(
     [
       ...["jsonrpc", "http-json", "grpc"].flatMap((binding) =>
-        ["invalid.details", "invalid.required", "invalid.values", "version.patch"].map((rule) => `${binding} ${rule}`),
+        ["invalid.details", "invalid.required", "invalid.values", "list.filters", "version.patch"].map(
+          (rule) => `${binding} ${rule}`,
+        ),
       ),
       ...["invalid-request", "method-not-found", "parse-error"].map((rule) => `jsonrpc jsonrpc.${rule}`),
       "jsonrpc version.query",

@@ -2,6 +2,7 @@ import type { Agent } from "nuncio";
 import { describe, expect, test } from "vitest";
 import trip from "../examples/trip.js";
 import { checkAgent, type Report } from "../src/check/check.js";
+import { junitXml } from "../src/check/report-junit.js";
 import type { RuleId } from "../src/check/rules.js";
 import { type Json, type Passing, startTampering, type Tampering } from "./support/tampering-agent.js";
 
@@ -64,6 +65,15 @@ const lists = (change: (result: Json & { tasks: Json[] }, params: Json) => void)
   }),
 });
 
+/** The time to filter by counts only when it is far away. */
+function sinceIsIgnored(): Tampering {
+  let all: unknown;
+  return lists((result, { statusTimestampAfter: since, ...params }) => {
+    if (Object.keys(params).length === 1 && since === undefined) all = result.tasks;
+    else if (typeof since === "string" && !since.startsWith("2999")) set(result, ["tasks"], all);
+  });
+}
+
 /** The second cancel of a task is answered with an error. */
 const cancelAgain = (code: number): Tampering => {
   const canceled = new Set<unknown>();
@@ -112,6 +122,7 @@ const faults: [rule: RuleId, tampering: Tampering][] = [
       ),
     },
   ],
+  ["send.complete", put("SendMessage", ["result", "task", "artifacts", 0, "parts"], [{ text: "only the beginning" }])],
   ["message.role", put("SendMessage", ["result", "task", "status", "message", "role"], "ROLE_USER")],
   [
     "context.kept",
@@ -145,12 +156,21 @@ const faults: [rule: RuleId, tampering: Tampering][] = [
   ["list.pages", lists((result) => set(result, ["pageSize"], 50))],
   ["list.pages", lists((result) => set(result, ["nextPageToken"], ""))],
   ["list.total", lists((result) => set(result, ["totalSize"], 0))],
+  ["list.total", lists((result) => set(result, ["totalSize"], 99))],
+  ["list.total", lists((result) => set(result, ["totalSize"], result.tasks.length))],
   [
     "list.filters",
     lists((result, params) => {
       if (params.status !== undefined) result.tasks.splice(0);
     }),
   ],
+  [
+    "list.filters",
+    lists((result, params) => {
+      if (params.statusTimestampAfter !== undefined) result.tasks.splice(0);
+    }),
+  ],
+  ["list.filters", sinceIsIgnored()],
   ["stream.first", events("SendStreamingMessage", withoutFirst)],
   [
     "stream.first",
@@ -258,5 +278,90 @@ describe("a fault is found:", () => {
   ])("%s of a task that asks", async (rule, tampering) => {
     expect(failed(await checked({}, 1_500, trip))).toEqual([]);
     expect(failed(await checked(tampering, 1_500, trip))).toContain(rule);
+  });
+});
+
+describe("what one can't know isn't said:", () => {
+  const found = ({ findings }: Report, wanted: RuleId) => findings.find(({ rule }) => rule === wanted);
+
+  test("a message of another context that was refused for something else", async () => {
+    const report = await checked(
+      {
+        answer: answersTo("SendMessage", (answer, params) => {
+          if ((params.message as Json | undefined)?.contextId !== undefined) set(answer, ["error", "code"], -32004);
+        }),
+      },
+      10_000,
+    );
+    const because = expect.stringContaining("perhaps for something else: error -32004");
+    expect(found(report, "context.mismatch")).toMatchObject({ verdict: "not-checked", because });
+  });
+
+  test("how a task is followed and canceled that ends at once, and what to do is", async () => {
+    const report = await checked(
+      {
+        answer: (answer, { method }) => {
+          set(answer, ["result", "task", "status", "state"], "TASK_STATE_COMPLETED");
+          if (method === "GetTask") set(answer, ["result", "status", "state"], "TASK_STATE_COMPLETED");
+          return answer;
+        },
+      },
+      10_000,
+    );
+    for (const rule of ["subscribe.first", "subscribe.ends", "cancel.task", "cancel.again"] as const)
+      expect(found(report, rule)).toMatchObject({
+        verdict: "not-checked",
+        because: expect.stringContaining("with --text"),
+      });
+  });
+});
+
+describe("a check", () => {
+  test("subscribes at once, so that short tasks can be followed as well", async () => {
+    const methods: string[] = [];
+    await checked(
+      {
+        answer: (answer, { method, params }) => {
+          methods.push(method === "SendMessage" && !isBlocking(params) ? "SendMessage at once" : method);
+          return answer;
+        },
+        event: (result, index, { method }) => {
+          if (index === 0) methods.push(method);
+          return [result];
+        },
+      },
+      10_000,
+    );
+    expect(methods.slice(methods.indexOf("SendMessage at once")).slice(0, 2)).toEqual([
+      "SendMessage at once",
+      "SubscribeToTask",
+    ]);
+  });
+
+  test("leaves nothing behind, not even what a message made that should have been refused", async () => {
+    const canceled: unknown[] = [];
+    const status = { state: "TASK_STATE_WORKING" };
+    await checked(
+      {
+        answer: ({ id, ...answer }, passing) => {
+          if (passing.method === "CancelTask") canceled.push(passing.params.id);
+          const isInvalid = passing.method === "SendMessage" && sent(passing).messageId === undefined;
+          if (!isInvalid) return { id, ...answer };
+          return { jsonrpc: "2.0", id: id ?? null, result: { task: { id: "lenient", contextId: "c", status } } };
+        },
+      },
+      10_000,
+    );
+    expect(canceled.filter((id) => id === "lenient")).toEqual(["lenient"]);
+  });
+
+  test("fails in JUnit what it exits for, and no more", async () => {
+    const report = await checked({ cardHeaders: { "cache-control": "no-store" } }, 10_000);
+    expect(failed(report)).toEqual(["card.cache-control"]);
+    expect(junitXml(report, true)).toContain('<failure type="SHOULD"');
+    const lenient = junitXml(report, false);
+    expect(lenient).toMatch(/<testsuites [^>]*failures="0"/);
+    expect(lenient).not.toContain("<failure");
+    expect(lenient).toContain("<system-out>SHOULD&#10;expected: Cache-Control");
   });
 });

@@ -5,7 +5,7 @@ import { validate } from "../a2a/validate.js";
 import { cardPlaces, isServedAt } from "../client/agent-card.js";
 import type { Runtime } from "../runtime/runtime.js";
 import { type BareResponse, exchange, isAnswered, readBytes, readJson } from "./http.js";
-import type { Recorder } from "./report.js";
+import type { Verdicts } from "./report.js";
 import { excerpt, told } from "./speaker.js";
 
 /** A card as it was served. */
@@ -20,7 +20,7 @@ export interface FoundCard {
 /** What the card is fetched with. */
 export interface CardContext {
   readonly runtime: Runtime;
-  readonly record: Recorder;
+  readonly record: Verdicts;
   readonly headers: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
 }
@@ -83,7 +83,7 @@ function fetchAt({ runtime, headers, timeoutMs }: CardContext, url: string, more
   return exchange({ runtime }, { url, method: "GET", headers: sent, timeoutMs });
 }
 
-function judgeContract(record: Recorder, json: UnknownObject): void {
+function judgeContract(record: Verdicts, json: UnknownObject): void {
   const violations = validate("AgentCard", json);
   for (const { path, rule, description } of violations)
     record.fail(rule === "UNKNOWN_FIELD" ? "card.unknown-fields" : "card.contract", `${path} ${description}`);

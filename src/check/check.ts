@@ -13,14 +13,14 @@ import { type FirstAnswer, probeFollowUp, probeSend } from "./probe-send.js";
 import { probeStream } from "./probe-stream.js";
 import { probeGet, probeList } from "./probe-tasks.js";
 import { probeGrpc, probeHttpJson, probeJsonRpc, probeVersions } from "./probe-wire.js";
-import { createFindings, type Finding, type Findings, type Recorder } from "./report.js";
+import { createFindings, type Finding, type Findings, type Verdicts } from "./report.js";
 import type { RuleId } from "./rules.js";
 import { createConnectSpeaker } from "./speak-connect.js";
 import { createGrpcSpeaker } from "./speak-grpc.js";
 import { createHttpJsonSpeaker } from "./speak-http-json.js";
 import { createJsonRpcSpeaker } from "./speak-jsonrpc.js";
 import type { SpeakerContext } from "./speaker.js";
-import type { Subject } from "./subject.js";
+import { call, type Subject } from "./subject.js";
 
 /** How an agent is checked. */
 export interface CheckOptions {
@@ -55,8 +55,8 @@ export interface CheckedInterface {
 
 /**
  * Checks a live agent: its card, and every interface of it that we speak, in raw requests; and the bindings with one another. Sends about
- * four messages that the agent answers, and some that it has to refuse, over each binding. Takes a few times `timeoutMs` at most, and reads
- * at most 4 MiB an answer. Never throws for what an agent does: that is in the report.
+ * four messages that the agent answers, and some that it has to refuse, over each binding. Gives each binding ten times `timeoutMs`, all at
+ * once, and reads at most 4 MiB an answer. Never throws for what an agent does: that is in the report.
  */
 export async function checkAgent(target: URL, options: CheckOptions = {}): Promise<Report> {
   const { runtime = systemRuntime, headers = {}, timeoutMs = 30_000, text = "Hello" } = options;
@@ -74,7 +74,12 @@ export async function checkAgent(target: URL, options: CheckOptions = {}): Promi
     subjectOf(binding, findings, { ...context, headers: sent, interface: one }, { card, text }),
   );
   try {
-    await Promise.all(subjects.map((subject) => exercise(subject).catch(brokenOff(subject.record))));
+    await Promise.all(
+      subjects.map(async (subject) => {
+        await exercise(subject).catch(brokenOff(subject.record));
+        await cancelLeft(subject);
+      }),
+    );
     const comparing = findings.at("all bindings");
     const answering = subjects.filter((subject) => subject.hasAnswered());
     await compareBindings(comparing, answering).catch(brokenOff(comparing));
@@ -86,7 +91,7 @@ export async function checkAgent(target: URL, options: CheckOptions = {}): Promi
 }
 
 /** Whatever an agent makes of a check, the rest of the report stands. */
-function brokenOff(record: Recorder): (error: unknown) => void {
+function brokenOff(record: Verdicts): (error: unknown) => void {
   return (error) =>
     record.skip("check.whole", `the check broke off: ${error instanceof Error ? error.message : error}`);
 }
@@ -118,7 +123,17 @@ function subjectOf(
   const { runtime, timeoutMs } = context;
   const record = findings.at(binding);
   const speaking = patient(speakerOf(binding, { ...context, record }), runtime, timeoutMs);
-  return { ...speaking, record, card, runtime, text, timeoutMs, tasks: new Map(), refusals: new Map() };
+  return {
+    ...speaking,
+    record,
+    card,
+    runtime,
+    text,
+    timeoutMs,
+    tasks: new Map(),
+    made: new Set(),
+    refusals: new Map(),
+  };
 }
 
 function speakerOf(binding: BindingName, context: SpeakerContext): Subject["speaker"] {
@@ -134,7 +149,14 @@ function speakerOf(binding: BindingName, context: SpeakerContext): Subject["spea
   }
 }
 
-const NEEDS_TASK: readonly RuleId[] = ["task.same", "history.zero", "list.finds", "subscribe.first", "cancel.task"];
+const NEEDS_TASK: readonly RuleId[] = [
+  "task.same",
+  "history.zero",
+  "list.finds",
+  "subscribe.first",
+  "cancel.task",
+  "context.mismatch",
+];
 const NEEDS_ANSWER: readonly RuleId[] = ["stream.first", ...NEEDS_TASK];
 const NEEDS_ENDED: readonly RuleId[] = ["ended.send", "ended.subscribe", "ended.cancel"];
 
@@ -154,7 +176,7 @@ async function exercise(subject: Subject): Promise<void> {
   await probeCapabilities(subject, task?.id);
   const ended = [...tasks.values()].find(({ status }) => isTerminal(status?.state));
   if (ended === undefined) skip(NEEDS_ENDED, "no task has ended");
-  else await probeEnded(subject, ended.id, ended.contextId);
+  else await probeEnded(subject, ended.id);
   await probeVersions(subject);
   await probeWire(subject);
   const why = first.case === "none" ? first.because : "nothing came back that is of it";
@@ -177,9 +199,16 @@ async function probeAnswering(subject: Subject, { case: answered }: FirstAnswer)
   await cancelOpen(subject);
 }
 
-/** Leaves nothing waiting behind; what is interrupted can be canceled as well. */
+/** Cancels what hasn't ended; what is interrupted can be canceled as well. */
 async function cancelOpen(subject: Subject): Promise<void> {
   for (const [id, { status }] of subject.tasks) if (!isTerminal(status?.state)) await probeCancel(subject, id);
+}
+
+/** Leaves nothing behind that goes on or waits, as far as an answer told of it: not even what should have been refused. */
+async function cancelLeft(subject: Subject): Promise<void> {
+  for (const id of subject.made)
+    if (!isTerminal(subject.tasks.get(id)?.status?.state))
+      await call(subject, "cancelTask", { id }, { isUnjudged: true });
 }
 
 async function probeWire(subject: Subject): Promise<void> {

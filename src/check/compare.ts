@@ -1,12 +1,12 @@
 import { encodeJson } from "../a2a/codec.js";
 import { TaskSchema } from "../a2a/types.js";
 import { isObject } from "../a2a/unknown-json.js";
-import type { Recorder } from "./report.js";
+import type { Verdicts } from "./report.js";
 import { excerpt, told } from "./speaker.js";
 import { call, readTask, type Subject } from "./subject.js";
 
 /** Compares the bindings with one another (§5.1): the same tasks, lists and errors. */
-export async function compareBindings(record: Recorder, subjects: readonly Subject[]): Promise<void> {
+export async function compareBindings(record: Verdicts, subjects: readonly Subject[]): Promise<void> {
   const [first, ...others] = subjects;
   if (first === undefined || others.length === 0) {
     for (const rule of ["equal.task", "equal.list", "equal.errors"] as const)
@@ -32,7 +32,7 @@ export async function compareBindings(record: Recorder, subjects: readonly Subje
   }
 }
 
-function compareErrors(record: Recorder, first: Subject, others: readonly Subject[]): void {
+function compareErrors(record: Verdicts, first: Subject, others: readonly Subject[]): void {
   for (const { speaker, refusals } of others) {
     for (const [what, reason] of refusals) {
       const expected = first.refusals.get(what);

@@ -1,4 +1,4 @@
-import { type ClientHttp2Session, connect, type IncomingHttpHeaders } from "node:http2";
+import { type ClientHttp2Session, type ClientHttp2Stream, connect, type IncomingHttpHeaders } from "node:http2";
 import { baseUrlOf } from "../bindings/grpc/client.js";
 import { deadlineOf } from "../client/deadline.js";
 import { exchange, isAnswered, MAX_ANSWER_BYTES, MAX_EVENTS, reasonOf } from "./http.js";
@@ -83,46 +83,42 @@ export function createHttp2Carrier({ runtime, interface: { url } }: SpeakerConte
     return session;
   };
   return {
-    call: (path, message, headers, timeoutMs) =>
-      new Promise((resolve) => {
-        const { signal, clear } = deadlineOf(runtime, new AbortController().signal, timeoutMs);
-        const stream = connected().request({
-          ":method": "POST",
-          ":path": path,
-          te: "trailers",
-          "content-type": "application/grpc",
-          ...headers,
-        });
-        const release = (): void => {
-          clear();
-          stream.close();
-        };
-        signal?.addEventListener("abort", () => stream.destroy(signal.reason));
-        let trailers: IncomingHttpHeaders = {};
-        stream.on("trailers", (came: IncomingHttpHeaders) => {
-          trailers = came;
-        });
-        stream.on("error", (error: Error) => {
-          clear();
-          resolve({ case: "silent", why: reasonOf(error, base) });
-        });
-        stream.on("close", () => {
-          clear();
-          resolve({ case: "silent", why: "the stream was closed without an answer" });
-        });
-        stream.on("response", (came) => {
-          resolve({
-            contentType: String(came["content-type"] ?? ""),
-            headers: flat(came),
-            messages: messagesOf(framesOf(stream, base)),
-            trailers: () => flat(came["grpc-status"] === undefined ? trailers : came),
-            release,
-          });
-        });
-        stream.end(frameOf(message));
-      }),
+    call(path, message, headers, timeoutMs) {
+      const { signal, clear } = deadlineOf(runtime, new AbortController().signal, timeoutMs);
+      const own = { ":method": "POST", ":path": path, te: "trailers", "content-type": "application/grpc" };
+      const stream = connected().request({ ...own, ...headers });
+      signal?.addEventListener("abort", () => stream.destroy(signal.reason));
+      const begun = carried(stream, base, clear);
+      stream.end(frameOf(message));
+      return begun;
+    },
     close: () => session?.destroy(),
   };
+}
+
+/** A call on a stream of HTTP/2, once its headers have come; or why none came. */
+function carried(stream: ClientHttp2Stream, base: string, clear: () => void): Promise<CarriedCall | Outcome> {
+  stream.on("close", clear);
+  let trailers: IncomingHttpHeaders = {};
+  stream.on("trailers", (came: IncomingHttpHeaders) => {
+    trailers = came;
+  });
+  return new Promise((resolve) => {
+    stream.on("error", (error: Error) => resolve({ case: "silent", why: reasonOf(error, base) }));
+    stream.on("close", () => resolve({ case: "silent", why: "the stream was closed without an answer" }));
+    stream.on("response", (came) =>
+      resolve({
+        contentType: String(came["content-type"] ?? ""),
+        headers: flat(came),
+        messages: messagesOf(framesOf(stream, base)),
+        trailers: () => flat(came["grpc-status"] === undefined ? trailers : came),
+        release: () => {
+          clear();
+          stream.close();
+        },
+      }),
+    );
+  });
 }
 
 /** gRPC-Web: the trailers are the last frame. */

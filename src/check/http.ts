@@ -102,8 +102,8 @@ export async function* readEvents({
       yield parsed(data);
     }
   } catch (error) {
-    const isUnjudged = error instanceof A2AError;
-    yield isUnjudged ? { case: "broken", why: error.message } : { case: "silent", why: reasonOf(error, response.url) };
+    const isRefused = error instanceof A2AError;
+    yield isRefused ? { case: "broken", why: error.message } : { case: "silent", why: reasonOf(error, response.url) };
   } finally {
     release();
   }

@@ -3,11 +3,11 @@ import { BAD_REQUEST, ERROR_INFO, type Violation } from "../a2a/errors.js";
 import type { Operation } from "../a2a/operation.js";
 import { isObject, type UnknownObject } from "../a2a/unknown-json.js";
 import { validateAs } from "../a2a/validate.js";
-import type { Recorder } from "./report.js";
+import type { Verdicts } from "./report.js";
 import type { Outcome, WireError } from "./speaker.js";
 
 /** Judges an answer's message by the contract: JSON as it came, or a decoded message. */
-export function judgeMessage(record: Recorder, { name, output }: Operation, payload: unknown): void {
+export function judgeOutput(record: Verdicts, { name, output }: Operation, payload: unknown): void {
   if (output.fields.length === 0) return;
   const violations = validateAs(output, payload);
   const unknown = violations.filter(({ rule }) => rule === "UNKNOWN_FIELD");
@@ -24,7 +24,7 @@ function at(path: string): string {
 
 /** Says what is wrong with a shape; gives whether nothing is. */
 export function judgeShape(
-  record: Recorder,
+  record: Verdicts,
   rule: "jsonrpc.envelope" | "http.error-shape",
   violations: readonly Violation[],
   seen: string,

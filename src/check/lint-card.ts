@@ -2,13 +2,16 @@ import { CONNECT_BINDING, GRPC_WEB_BINDING } from "../a2a/our-names.js";
 import type { AgentCard, AgentInterface, SecurityRequirement, SecurityScheme } from "../a2a/types.js";
 import type { FoundCard } from "./card.js";
 import { lintSignatures } from "./lint-signatures.js";
-import type { Recorder } from "./report.js";
+import type { Verdicts } from "./report.js";
 
 /** Core bindings (§5.2), and our own. */
 const BINDINGS: readonly string[] = ["JSONRPC", "GRPC", "HTTP+JSON", CONNECT_BINDING, GRPC_WEB_BINDING];
 
+/** An absolute URI of any scheme. */
+const URI = /^[a-z][a-z0-9+.-]*:\S+$/i;
+
 /** Judges what a card says, beyond its shape. */
-export function lintCard(record: Recorder, { url, card }: FoundCard): void {
+export function lintCard(record: Verdicts, { url, card }: FoundCard): void {
   lintInterfaces(record, card, new URL(url));
   lintSkills(record, card);
   lintModes(record, card);
@@ -18,7 +21,7 @@ export function lintCard(record: Recorder, { url, card }: FoundCard): void {
   lintSignatures(record, card);
 }
 
-function lintInterfaces(record: Recorder, { supportedInterfaces }: AgentCard, at: URL): void {
+function lintInterfaces(record: Verdicts, { supportedInterfaces }: AgentCard, at: URL): void {
   record.expect("card.interfaces", supportedInterfaces.length > 0, () => "supportedInterfaces is empty");
   const named = supportedInterfaces.map(
     (one) => `${one.protocolBinding} ${one.protocolVersion} ${one.url} ${one.tenant}`,
@@ -27,9 +30,9 @@ function lintInterfaces(record: Recorder, { supportedInterfaces }: AgentCard, at
   for (const one of supportedInterfaces) lintInterface(record, one, at);
 }
 
-function lintInterface(record: Recorder, one: AgentInterface, at: URL): void {
+function lintInterface(record: Verdicts, one: AgentInterface, at: URL): void {
   const { protocolBinding, protocolVersion } = one;
-  const isKnown = BINDINGS.includes(protocolBinding) || /^[a-z][a-z0-9+.-]*:\S+$/i.test(protocolBinding);
+  const isKnown = BINDINGS.includes(protocolBinding) || URI.test(protocolBinding);
   record.expect("card.bindings", isKnown, () => JSON.stringify(protocolBinding));
   record.expect("card.versions", /^\d+\.\d+$/.test(protocolVersion), () => JSON.stringify(protocolVersion));
   const url = addressOf(one);
@@ -55,7 +58,7 @@ function isLoopback(hostname: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || hostname === "0.0.0.0" || /^127\./.test(hostname);
 }
 
-function lintSkills(record: Recorder, { skills }: AgentCard): void {
+function lintSkills(record: Verdicts, { skills }: AgentCard): void {
   const twice = repeated(skills.map(({ id }) => id));
   record.expect("card.skill-ids", twice.length === 0, () => `${twice.join(", ")} twice`);
   const bare = skills.filter(({ tags }) => tags.length === 0).map(({ id }) => `tags of the skill ${id}`);
@@ -63,7 +66,7 @@ function lintSkills(record: Recorder, { skills }: AgentCard): void {
   record.expect("card.lists", empty.length === 0, () => `${empty.join(", ")}: empty`);
 }
 
-function lintModes(record: Recorder, { defaultInputModes, defaultOutputModes, skills }: AgentCard): void {
+function lintModes(record: Verdicts, { defaultInputModes, defaultOutputModes, skills }: AgentCard): void {
   for (const [name, list] of Object.entries({ defaultInputModes, defaultOutputModes }))
     record.expect("card.lists", list.length > 0, () => `${name}: empty`);
   const modes = [
@@ -75,7 +78,7 @@ function lintModes(record: Recorder, { defaultInputModes, defaultOutputModes, sk
   record.expect("card.modes", strange.length === 0, () => strange.map((mode) => JSON.stringify(mode)).join(", "));
 }
 
-function lintSecurity(record: Recorder, { securitySchemes, securityRequirements, skills }: AgentCard): void {
+function lintSecurity(record: Verdicts, { securitySchemes, securityRequirements, skills }: AgentCard): void {
   const requirements: [where: string, all: readonly SecurityRequirement[]][] = [
     ["the card", securityRequirements],
     ...skills.map((skill): [string, readonly SecurityRequirement[]] => [
@@ -94,13 +97,13 @@ function lintSecurity(record: Recorder, { securitySchemes, securityRequirements,
     );
   }
   for (const [name, scheme] of Object.entries(securitySchemes)) {
-    const wrong = faultOf(scheme);
+    const wrong = schemeFault(scheme);
     record.expect("card.schemes", wrong === undefined, () => `${name}: ${wrong}`);
   }
 }
 
 /** What is wrong with a scheme beyond its shape. */
-function faultOf({ scheme }: SecurityScheme): string | undefined {
+function schemeFault({ scheme }: SecurityScheme): string | undefined {
   switch (scheme.case) {
     case "apiKeySecurityScheme":
       return ["query", "header", "cookie"].includes(scheme.value.location)
@@ -126,13 +129,13 @@ function faultOf({ scheme }: SecurityScheme): string | undefined {
   }
 }
 
-function lintExtensions(record: Recorder, { capabilities }: AgentCard): void {
+function lintExtensions(record: Verdicts, { capabilities }: AgentCard): void {
   const uris = capabilities?.extensions.map(({ uri }) => uri) ?? [];
-  const wrong = [...repeated(uris), ...uris.filter((uri) => !/^[a-z][a-z0-9+.-]*:\S+$/i.test(uri))];
+  const wrong = [...repeated(uris), ...uris.filter((uri) => !URI.test(uri))];
   record.expect("card.extensions", wrong.length === 0, () => wrong.map((uri) => JSON.stringify(uri)).join(", "));
 }
 
-function lintLinks(record: Recorder, { provider, documentationUrl, iconUrl }: AgentCard): void {
+function lintLinks(record: Verdicts, { provider, documentationUrl, iconUrl }: AgentCard): void {
   const links = { "provider.url": provider?.url, documentationUrl, iconUrl };
   for (const [name, link] of Object.entries(links))
     if (link !== undefined)

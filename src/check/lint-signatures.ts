@@ -1,12 +1,12 @@
 import type { AgentCard, AgentCardSignature } from "../a2a/types.js";
 import { isObject } from "../a2a/unknown-json.js";
-import type { Recorder } from "./report.js";
+import type { Verdicts } from "./report.js";
 
 /** Judges the form of a card's signatures (§8.4.2). Whether they verify needs keys that one trusts. */
-export function lintSignatures(record: Recorder, { signatures }: AgentCard): void {
+export function lintSignatures(record: Verdicts, { signatures }: AgentCard): void {
   for (const [index, signature] of signatures.entries()) {
     const header = headerOf(signature);
-    const wrong = faultOf(signature, header);
+    const wrong = signatureFault(signature, header);
     record.expect("card.signatures", wrong === undefined, () => `signatures[${index}]: ${wrong}`);
     if (header !== undefined)
       record.expect("card.signatures.typ", header.typ === "JOSE", () => `typ ${JSON.stringify(header.typ)}`);
@@ -24,7 +24,7 @@ function headerOf({ protected: encoded }: AgentCardSignature) {
   }
 }
 
-function faultOf(signature: AgentCardSignature, header: ReturnType<typeof headerOf>): string | undefined {
+function signatureFault(signature: AgentCardSignature, header: ReturnType<typeof headerOf>): string | undefined {
   if (!isBase64Url(signature.protected)) return "protected is no base64url";
   if (header === undefined) return "protected is no JSON object";
   const { alg, kid } = header;

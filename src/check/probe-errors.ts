@@ -23,7 +23,7 @@ export async function probeUnknown(subject: Subject): Promise<void> {
 }
 
 /** A task that has ended takes nothing more (§3.1.1, §3.1.5, §3.1.6). */
-export async function probeEnded(subject: Subject, id: string, contextId: string): Promise<void> {
+export async function probeEnded(subject: Subject, id: string): Promise<void> {
   const { card, tasks, record } = subject;
   const send = { message: messageOf(subject, { taskId: id }) };
   const streams = card.capabilities?.streaming === true;
@@ -43,11 +43,6 @@ export async function probeEnded(subject: Subject, id: string, contextId: string
   if (tasks.get(id)?.status?.state === TaskState.CANCELED)
     record.skip("ended.cancel", "the only ended task is a canceled one");
   else await expect("ended.cancel", "cancelTask", { id });
-  if (contextId === "") return;
-  const elsewhere = await call(subject, "sendMessage", {
-    message: messageOf(subject, { taskId: id, contextId: subject.runtime.id() }),
-  });
-  judge(record, "context.mismatch", elsewhere, elsewhere.case === "error");
 }
 
 /** Requests that break the contract (§3.3.2, §5.7). What protobuf can't carry goes only over the bindings that speak JSON. */

@@ -1,35 +1,42 @@
 import { errorTable } from "../a2a/errors.js";
 import { isTerminal } from "../a2a/task-state.js";
-import { TaskState } from "../a2a/types.js";
-import { probeReturnImmediately } from "./probe-send.js";
+import { type Task, TaskState } from "../a2a/types.js";
+import { probeMismatch, probeReturnImmediately } from "./probe-send.js";
 import { judgeEvents } from "./probe-stream.js";
 import { type OpenStream, type Outcome, told } from "./speaker.js";
 import { call, collect, currentTask, judge, open, readTask, type Subject } from "./subject.js";
 
-const RULES = ["subscribe.first", "subscribe.ends", "cancel.task", "cancel.again"] as const;
+const RULES = ["subscribe.first", "subscribe.ends", "cancel.task", "cancel.again", "context.mismatch"] as const;
+const TOO_SHORT =
+  "the task had ended before it could be followed or canceled: send what keeps the agent busy for seconds, with --text";
 
-/** Subscribes to a task that goes on, and cancels it (§3.1.5, §3.1.6). */
+/** Subscribes to a task that goes on, writes to it as if it were another's, and cancels it (§3.1.5, §3.1.6, §3.4.3). */
 export async function probeRunning(subject: Subject): Promise<void> {
-  const { record, card } = subject;
+  const { record } = subject;
   const sent = await probeReturnImmediately(subject, RULES);
   if (sent === undefined) return;
-  const { id } = sent;
-  if (await hasEnded(subject, id)) {
-    for (const rule of RULES) record.skip(rule, "the task had ended before it could be followed or canceled");
+  const opened = await subscribe(subject, sent);
+  if (opened?.case !== "stream" && (await hasEnded(subject, sent.id))) {
+    for (const rule of RULES) record.skip(rule, TOO_SHORT);
     return;
   }
-  const opened = card.capabilities?.streaming === true ? await open(subject, "subscribeToTask", { id }) : undefined;
-  if (opened === undefined) {
-    for (const rule of ["subscribe.first", "subscribe.ends"] as const) record.skip(rule, "the agent doesn't stream");
-  } else if (opened.case !== "stream") {
-    if (await hasEnded(subject, id)) record.skip("subscribe.first", "the task had ended before it could be followed");
-    else if (opened.case === "unsent") record.skip("subscribe.first", opened.why);
-    else record.fail("subscribe.first", told(opened)); // who says nothing at first loses what happened before (§3.1.6)
-  }
   const stream = opened?.case === "stream" ? opened : undefined;
+  if (opened?.case === "unsent") record.skip("subscribe.first", opened.why);
+  // Who says nothing at first loses what happened before (§3.1.6).
+  else if (opened !== undefined && stream === undefined) record.fail("subscribe.first", told(opened));
   const first = await stream?.next();
-  await probeCancel(subject, id);
+  await probeMismatch(subject, sent.id);
+  await probeCancel(subject, sent.id);
   if (stream !== undefined) await judgeSubscription(subject, stream, first);
+}
+
+/** At once: whatever is asked in between, a short task ends meanwhile. */
+async function subscribe(subject: Subject, { id, status }: Task): Promise<OpenStream | Outcome | undefined> {
+  const { record, card } = subject;
+  if (card.capabilities?.streaming === true)
+    return isTerminal(status?.state) ? undefined : await open(subject, "subscribeToTask", { id });
+  for (const rule of ["subscribe.first", "subscribe.ends"] as const) record.skip(rule, "the agent doesn't stream");
+  return undefined;
 }
 
 async function judgeSubscription(subject: Subject, stream: OpenStream, first: Outcome | undefined): Promise<void> {
@@ -63,9 +70,7 @@ export async function probeCancel(subject: Subject, id: string): Promise<void> {
   if (task === undefined) {
     const isRefused = outcome.case === "error" && outcome.error.code === errorTable.TASK_NOT_CANCELABLE[speaker.codes];
     if (!isRefused) return judge(record, "cancel.task", outcome, false);
-    const because = (await hasEnded(subject, id))
-      ? "the task had ended before it could be canceled"
-      : "the agent can't cancel it";
+    const because = (await hasEnded(subject, id)) ? TOO_SHORT : "the agent can't cancel it";
     for (const rule of ["cancel.task", "cancel.again"] as const) record.skip(rule, because);
     return;
   }
@@ -83,8 +88,9 @@ export async function probeCancel(subject: Subject, id: string): Promise<void> {
   await probeCancelAgain(subject, id);
 }
 
-async function probeCancelAgain({ record, speaker, ...subject }: Subject, id: string): Promise<void> {
-  const again = await call({ record, speaker, ...subject }, "cancelTask", { id });
+async function probeCancelAgain(subject: Subject, id: string): Promise<void> {
+  const { record, speaker } = subject;
+  const again = await call(subject, "cancelTask", { id });
   const codes = [errorTable.TASK_NOT_CANCELABLE, errorTable.TASK_NOT_FOUND].map((row) => row[speaker.codes]);
   const isFine =
     again.case === "result"

@@ -1,5 +1,6 @@
+import { errorTable } from "../a2a/errors.js";
 import { isSettled } from "../a2a/task-state.js";
-import { TaskState } from "../a2a/types.js";
+import { type Task, TaskState } from "../a2a/types.js";
 import { isObject, type UnknownObject } from "../a2a/unknown-json.js";
 import type { RuleId } from "./rules.js";
 import { told } from "./speaker.js";
@@ -69,10 +70,7 @@ export function judgeRole({ record }: Subject, message: unknown, what: string): 
 }
 
 /** Sends without waiting. Gives the task if it is still going on, and else says why there is none. */
-export async function probeReturnImmediately(
-  subject: Subject,
-  rules: readonly RuleId[],
-): Promise<{ readonly id: string } | undefined> {
+export async function probeReturnImmediately(subject: Subject, rules: readonly RuleId[]): Promise<Task | undefined> {
   const { record } = subject;
   const skip = (because: string): undefined => {
     for (const rule of rules) record.skip(rule, because);
@@ -91,12 +89,28 @@ export async function probeReturnImmediately(
   const task = readTask(outcome.json.task);
   if (task === undefined) return skip("the agent answers with a message, so there is no task");
   subject.tasks.set(task.id, task);
-  return { id: task.id };
+  return task;
 }
 
 /** A message in a context that the agent has: it is in it (§3.4.1). */
 export function judgeContext({ record }: Subject, contextId: string, sent: string): void {
   record.expect("context.kept", contextId === sent, () => `sent ${sent}, got ${JSON.stringify(contextId)}`);
+}
+
+/**
+ * Writes to a task that is open as if it were of another context (§3.4.3). It may be refused for something else as well, which says
+ * nothing of that: only invalid parameters do.
+ */
+export async function probeMismatch(subject: Subject, taskId: string): Promise<void> {
+  const { record, speaker } = subject;
+  const outcome = await call(subject, "sendMessage", {
+    message: messageOf(subject, { taskId, contextId: subject.runtime.id() }),
+    configuration: { returnImmediately: true },
+  });
+  if (outcome.case !== "error") return judge(record, "context.mismatch", outcome, false);
+  const { code, reason = "INVALID_PARAMS" } = outcome.error;
+  if (code === errorTable.INVALID_PARAMS[speaker.codes] && reason === "INVALID_PARAMS") record.pass("context.mismatch");
+  else record.skip("context.mismatch", `it was refused, but perhaps for something else: ${told(outcome)}`);
 }
 
 /** Answers a task that asks (§3.4.3): the same task goes on, in its context, and in no other. */
@@ -108,9 +122,7 @@ export async function probeFollowUp(subject: Subject): Promise<void> {
     return;
   }
   const { id, contextId } = asking;
-  const elsewhere = messageOf(subject, { taskId: id, contextId: subject.runtime.id() });
-  const strange = await call(subject, "sendMessage", { message: elsewhere });
-  judge(record, "context.mismatch", strange, strange.case === "error");
+  await probeMismatch(subject, id);
   const outcome = await call(subject, "sendMessage", { message: messageOf(subject, { taskId: id }) });
   const task = outcome.case === "result" ? readTask(outcome.json.task) : undefined;
   judge(record, "follow-up.same", outcome, task?.id === id && task.contextId === contextId);

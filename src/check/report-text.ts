@@ -3,7 +3,7 @@ import type { Finding } from "./report.js";
 import type { Severity } from "./rules.js";
 
 /** How many rules of each kind failed. */
-export function failuresOf({ findings }: Report): Readonly<Record<Severity, number>> {
+function failuresOf({ findings }: Report): Readonly<Record<Severity, number>> {
   const count = (severity: Severity) =>
     findings.filter((one) => one.verdict === "failed" && one.severity === severity).length;
   return { MUST: count("MUST"), SHOULD: count("SHOULD"), MAY: count("MAY") };

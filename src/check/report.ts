@@ -20,8 +20,13 @@ export interface Finding {
   readonly because?: string;
 }
 
-/** Where a check puts what it saw. */
-export interface Recorder {
+/** Whether a finding counts against the agent: what a MUST wants; if one is strict, what a SHOULD does as well. A MAY never does. */
+export function isFault({ verdict, severity }: Finding, isStrict: boolean): boolean {
+  return verdict === "failed" && (severity === "MUST" || (isStrict && severity === "SHOULD"));
+}
+
+/** Where a check puts what it found at one place. */
+export interface Verdicts {
   pass(rule: RuleId): void;
   fail(rule: RuleId, seen: string): void;
   skip(rule: RuleId, because: string): void;
@@ -31,7 +36,7 @@ export interface Recorder {
 
 /** All findings of a check. A rule fails where it failed once; it is not checked only where it neither passed nor failed. */
 export interface Findings {
-  at(where: string): Recorder;
+  at(where: string): Verdicts;
   /** By place, in the order in which they came. */
   list(): Finding[];
 }
@@ -48,20 +53,20 @@ export function createFindings(): Findings {
     at(where) {
       const tallies = places.get(where) ?? new Map<RuleId, Tally>();
       places.set(where, tallies);
-      return recorderOf(tallies);
+      return verdictsOf(tallies);
     },
     list: () =>
       [...places].flatMap(([where, tallies]) => [...tallies].map(([rule, tally]) => findingOf(where, rule, tally))),
   };
 }
 
-function recorderOf(tallies: Map<RuleId, Tally>): Recorder {
+function verdictsOf(tallies: Map<RuleId, Tally>): Verdicts {
   const tallyOf = (rule: RuleId): Tally => {
     const tally = tallies.get(rule) ?? { passed: false, seen: new Set<string>(), because: undefined };
     tallies.set(rule, tally);
     return tally;
   };
-  const recorder: Recorder = {
+  const verdicts: Verdicts = {
     pass(rule) {
       tallyOf(rule).passed = true;
     },
@@ -72,9 +77,9 @@ function recorderOf(tallies: Map<RuleId, Tally>): Recorder {
     skip(rule, because) {
       tallyOf(rule).because ??= because;
     },
-    expect: (rule, isMet, seen) => (isMet ? recorder.pass(rule) : recorder.fail(rule, seen())),
+    expect: (rule, isMet, seen) => (isMet ? verdicts.pass(rule) : verdicts.fail(rule, seen())),
   };
-  return recorder;
+  return verdicts;
 }
 
 function findingOf(where: string, rule: RuleId, { passed, seen, because }: Tally): Finding {

@@ -5,10 +5,11 @@ import { A2AService } from "../a2a/types.js";
 import { isObject, type UnknownObject } from "../a2a/unknown-json.js";
 import { frameOf, framesOf } from "./grpc-carrier.js";
 import { type BareResponse, exchange, isAnswered, readJson } from "./http.js";
-import { addressed, judgeMessage, resultOf, wireError } from "./judge-answer.js";
+import { addressed, judgeOutput, resultOf, wireError } from "./judge-answer.js";
 import { rpcDetail } from "./rpc-details.js";
 import {
   excerpt,
+  headersOf,
   type OpenStream,
   type Outcome,
   type Speaker,
@@ -32,18 +33,12 @@ export function createConnectSpeaker(context: SpeakerContext): ConnectSpeaker {
   const base = url.replace(/\/+$/, "");
 
   function send({ name }: Operation, contentType: string, body: string | Uint8Array, options: SpeakOptions = {}) {
-    const { version = "1.0", timeoutMs = context.timeoutMs } = options;
-    const headers = {
-      "content-type": contentType,
-      "connect-protocol-version": "1",
-      ...(version !== "" && { "a2a-version": version }),
-      ...context.headers,
-      ...options.headers,
-    };
+    const { timeoutMs = context.timeoutMs } = options;
+    const own = { "content-type": contentType, "connect-protocol-version": "1" };
     return exchange(context, {
       url: `${base}/${A2AService.typeName}/${name}`,
       method: "POST",
-      headers,
+      headers: headersOf(context, own, options),
       body,
       timeoutMs,
     });
@@ -69,7 +64,7 @@ export function createConnectSpeaker(context: SpeakerContext): ConnectSpeaker {
     const body = await readJson(answer);
     if (!("json" in body)) return body;
     if (!answer.response.ok) return readError(body.json, answer);
-    if (operation !== undefined) judgeMessage(record, operation, body.json);
+    if (operation !== undefined) judgeOutput(record, operation, body.json);
     return resultOf(body.json);
   }
 
@@ -101,7 +96,7 @@ export function createConnectSpeaker(context: SpeakerContext): ConnectSpeaker {
       if (!isAnswered(answer)) return answer;
       if (answer.type !== "application/connect+json") return read(answer, operation);
       const unwrap = ({ json }: { readonly json: unknown }): Outcome => {
-        judgeMessage(record, operation, json);
+        judgeOutput(record, operation, json);
         return resultOf(json);
       };
       return streamOf(record, eventsOf(answer), unwrap, answer.release);

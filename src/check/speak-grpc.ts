@@ -3,10 +3,11 @@ import { decodeJson, encodeJson } from "../a2a/codec.js";
 import type { Operation } from "../a2a/operation.js";
 import { A2AService } from "../a2a/types.js";
 import { type CarriedCall, createGrpcWebCarrier, createHttp2Carrier, type GrpcCarrier } from "./grpc-carrier.js";
-import { addressed, judgeMessage, resultOf, wireError } from "./judge-answer.js";
+import { addressed, judgeOutput, resultOf, wireError } from "./judge-answer.js";
 import { statusDetails } from "./rpc-details.js";
 import {
   excerpt,
+  headersOf,
   type OpenStream,
   type Outcome,
   type Speaker,
@@ -30,9 +31,8 @@ export function createGrpcSpeaker(binding: "grpc" | "grpc-web", context: Speaker
   const { tenant } = context.interface;
 
   function send(method: string, message: Uint8Array, options: SpeakOptions = {}): Promise<CarriedCall | Outcome> {
-    const { version = "1.0", timeoutMs = context.timeoutMs } = options;
-    const headers = { ...(version !== "" && { "a2a-version": version }), ...context.headers, ...options.headers };
-    return carrier.call(`/${A2AService.typeName}/${method}`, message, headers, timeoutMs);
+    const { timeoutMs = context.timeoutMs } = options;
+    return carrier.call(`/${A2AService.typeName}/${method}`, message, headersOf(context, {}, options), timeoutMs);
   }
 
   /** How a call ended: an error, or well (`undefined`). */
@@ -55,7 +55,7 @@ export function createGrpcSpeaker(binding: "grpc" | "grpc-web", context: Speaker
   }
 
   function messageOf(bytes: Uint8Array, operation: Operation, isUnjudged = false): Outcome {
-    if (!isUnjudged) judgeMessage(record, operation, bytes);
+    if (!isUnjudged) judgeOutput(record, operation, bytes);
     try {
       return resultOf(encodeJson(operation.output, fromBinary<DescMessage>(operation.output, bytes)));
     } catch (error) {

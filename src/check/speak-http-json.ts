@@ -5,9 +5,10 @@ import { join, requestOf } from "../bindings/http-json/client.js";
 import { type Route, routesOf } from "../bindings/http-json/http-rule.js";
 import { judgeStatusBody } from "./error-shape.js";
 import { type BareResponse, exchange, isAnswered, readBytes, readEvents, readJson } from "./http.js";
-import { addressed, judgeMessage, judgeShape, resultOf, wireError } from "./judge-answer.js";
+import { addressed, judgeOutput, judgeShape, resultOf, wireError } from "./judge-answer.js";
 import {
   excerpt,
+  headersOf,
   type OpenStream,
   type Outcome,
   type Speaker,
@@ -31,15 +32,10 @@ export function createHttpJsonSpeaker(context: SpeakerContext): HttpJsonSpeaker 
   const { tenant, url: base } = context.interface;
 
   function send(method: string, target: string, accept: string, body?: string, options: SpeakOptions = {}) {
-    const { version = "1.0", query, timeoutMs = context.timeoutMs } = options;
+    const { query, timeoutMs = context.timeoutMs } = options;
     const whole = query === undefined ? target : `${target}${target.includes("?") ? "&" : "?"}${query}`;
-    const headers = {
-      accept,
-      ...(body !== undefined && { "content-type": "application/a2a+json" }),
-      ...(version !== "" && { "a2a-version": version }),
-      ...context.headers,
-      ...options.headers,
-    };
+    const own = { accept, ...(body !== undefined && { "content-type": "application/a2a+json" }) };
+    const headers = headersOf(context, own, options);
     return exchange(context, { url: join(base, whole), method, headers, body, timeoutMs });
   }
 
@@ -63,7 +59,7 @@ export function createHttpJsonSpeaker(context: SpeakerContext): HttpJsonSpeaker 
     if (!response.ok) return readError(answer, body);
     if (!("json" in body)) return body;
     record.expect("http.content-type", type === "application/a2a+json", () => type || "no content type");
-    if (operation !== undefined) judgeMessage(record, operation, body.json);
+    if (operation !== undefined) judgeOutput(record, operation, body.json);
     return resultOf(body.json);
   }
 
@@ -92,7 +88,7 @@ export function createHttpJsonSpeaker(context: SpeakerContext): HttpJsonSpeaker 
       const known = { isUnauthenticated: code === 401, challenge: null };
       return wireError(typeof code === "number" ? code : 0, { message, details }, known);
     }
-    judgeMessage(record, operation, json);
+    judgeOutput(record, operation, json);
     return resultOf(json);
   }
 

@@ -3,9 +3,10 @@ import type { Operation } from "../a2a/operation.js";
 import { isObject } from "../a2a/unknown-json.js";
 import { judgeRpcAnswer } from "./error-shape.js";
 import { type BareResponse, exchange, isAnswered, readEvents, readJson } from "./http.js";
-import { addressed, judgeMessage, judgeShape, resultOf, wireError } from "./judge-answer.js";
+import { addressed, judgeOutput, judgeShape, resultOf, wireError } from "./judge-answer.js";
 import {
   excerpt,
+  headersOf,
   type OpenStream,
   type Outcome,
   type Speaker,
@@ -26,15 +27,9 @@ export function createJsonRpcSpeaker(context: SpeakerContext): JsonRpcSpeaker {
   const { tenant } = context.interface;
 
   function send(body: string, accept: string, options: SpeakOptions = {}): Promise<BareResponse | Outcome> {
-    const { version = "1.0", query, timeoutMs = context.timeoutMs } = options;
+    const { query, timeoutMs = context.timeoutMs } = options;
     const url = query === undefined ? context.interface.url : withQuery(context.interface.url, query);
-    const headers = {
-      accept,
-      "content-type": "application/json",
-      ...(version !== "" && { "a2a-version": version }),
-      ...context.headers,
-      ...options.headers,
-    };
+    const headers = headersOf(context, { accept, "content-type": "application/json" }, options);
     return exchange(context, { url, method: "POST", headers, body, timeoutMs });
   }
 
@@ -57,7 +52,7 @@ export function createJsonRpcSpeaker(context: SpeakerContext): JsonRpcSpeaker {
       );
     }
     if (!Object.hasOwn(json, "result")) return { case: "broken", why: "an envelope with neither result nor error" };
-    if (operation !== undefined) judgeMessage(record, operation, json.result);
+    if (operation !== undefined) judgeOutput(record, operation, json.result);
     return resultOf(json.result);
   }
 

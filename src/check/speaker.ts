@@ -4,12 +4,12 @@ import type { AgentInterface } from "../a2a/types.js";
 import type { UnknownObject } from "../a2a/unknown-json.js";
 import type { BindingName } from "../client/choose-interface.js";
 import type { Runtime } from "../runtime/runtime.js";
-import type { Recorder } from "./report.js";
+import type { Verdicts } from "./report.js";
 
 /** What every speaker needs. */
 export interface SpeakerContext {
   readonly runtime: Runtime;
-  readonly record: Recorder;
+  readonly record: Verdicts;
   readonly interface: AgentInterface;
   /** Sent with every request, names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
@@ -74,6 +74,15 @@ export interface Speaker {
   call(operation: Operation, request: JsonObject, options?: SpeakOptions): Promise<Outcome>;
   open(operation: Operation, request: JsonObject, options?: SpeakOptions): Promise<OpenStream | Outcome>;
   close(): void;
+}
+
+/** The headers of a request: its binding's own, the version, those of every request, and those of this one. */
+export function headersOf(
+  { headers }: SpeakerContext,
+  own: Readonly<Record<string, string>>,
+  { version = "1.0", headers: more }: SpeakOptions,
+): Record<string, string> {
+  return { ...own, ...(version !== "" && { "a2a-version": version }), ...headers, ...more };
 }
 
 /** An outcome in words. */

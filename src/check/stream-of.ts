@@ -1,4 +1,4 @@
-import type { Recorder } from "./report.js";
+import type { Verdicts } from "./report.js";
 import type { OpenStream, Outcome } from "./speaker.js";
 
 /**
@@ -6,7 +6,7 @@ import type { OpenStream, Outcome } from "./speaker.js";
  * @param unwrap takes the message out of an event.
  */
 export async function streamOf<E extends { readonly json: unknown } | Uint8Array>(
-  record: Recorder,
+  record: Verdicts,
   events: AsyncGenerator<E | Outcome>,
   unwrap: (event: E) => Outcome,
   release: () => void,

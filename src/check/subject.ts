@@ -1,12 +1,12 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { decodeJson } from "../a2a/codec.js";
-import { errorRow, errorTable, type Reason } from "../a2a/errors.js";
+import { A2A_DOMAIN, errorRow, type Reason } from "../a2a/errors.js";
 import type { OperationKey } from "../a2a/operation.js";
 import { type AgentCard, type Task, TaskSchema } from "../a2a/types.js";
 import { isObject, type UnknownObject } from "../a2a/unknown-json.js";
 import { v1 } from "../a2a/v1.js";
 import type { Runtime } from "../runtime/runtime.js";
-import type { Recorder } from "./report.js";
+import type { Verdicts } from "./report.js";
 import type { RuleId } from "./rules.js";
 import type { ConnectSpeaker } from "./speak-connect.js";
 import type { GrpcSpeaker } from "./speak-grpc.js";
@@ -14,14 +14,12 @@ import type { HttpJsonSpeaker } from "./speak-http-json.js";
 import type { JsonRpcSpeaker } from "./speak-jsonrpc.js";
 import { type OpenStream, type Outcome, type SpeakOptions, told, type WireError } from "./speaker.js";
 
-const A2A_DOMAIN = errorTable.TASK_NOT_FOUND.domain;
-
 /** One interface under check, and what has been learned of it so far. */
 export interface Subject {
   readonly speaker: JsonRpcSpeaker | HttpJsonSpeaker | GrpcSpeaker | ConnectSpeaker;
   /** Whether anything came back that was of its binding. */
   hasAnswered(): boolean;
-  readonly record: Recorder;
+  readonly record: Verdicts;
   readonly card: AgentCard;
   readonly runtime: Runtime;
   /** What is sent. */
@@ -29,6 +27,8 @@ export interface Subject {
   readonly timeoutMs: number;
   /** Of the tasks that were made: how they were last seen. */
   readonly tasks: Map<string, Task>;
+  /** The ids of all tasks that came back, also from what should have been refused. */
+  readonly made: Set<string>;
   /** What each request that had to be refused was refused for, by what it was. */
   readonly refusals: Map<string, string>;
 }
@@ -41,18 +41,42 @@ export interface Collected {
 }
 
 /** Calls an operation. */
-export function call(
-  { speaker }: Subject,
+export async function call(
+  subject: Subject,
   key: OperationKey,
   request: JsonObject,
   options?: SpeakOptions,
 ): Promise<Outcome> {
-  return speaker.call(operationOf(key), request, options);
+  const outcome = await subject.speaker.call(operationOf(key), request, options);
+  remember(subject, outcome);
+  return outcome;
 }
 
 /** Opens a stream. */
-export function open({ speaker }: Subject, key: OperationKey, request: JsonObject): Promise<OpenStream | Outcome> {
-  return speaker.open(operationOf(key), request);
+export async function open(subject: Subject, key: OperationKey, request: JsonObject): Promise<OpenStream | Outcome> {
+  const opened = await subject.speaker.open(operationOf(key), request);
+  if (opened.case !== "stream") return opened;
+  return {
+    ...opened,
+    async next() {
+      const event = await opened.next();
+      remember(subject, event);
+      return event;
+    },
+  };
+}
+
+/** Whatever was asked for: what an agent made of it has to be canceled in the end. */
+function remember({ made }: Subject, outcome: Outcome | undefined): void {
+  if (outcome?.case !== "result") return;
+  const { task, statusUpdate, artifactUpdate } = outcome.json;
+  const ids = [idIn(task, "id"), idIn(statusUpdate, "taskId"), idIn(artifactUpdate, "taskId")];
+  for (const id of ids) if (id !== undefined) made.add(id);
+}
+
+function idIn(json: unknown, member: "id" | "taskId"): string | undefined {
+  const id = isObject(json) ? json[member] : undefined;
+  return typeof id === "string" && id !== "" ? id : undefined;
 }
 
 /** What is left of a stream. */
@@ -107,7 +131,7 @@ export async function currentTask(subject: Subject, id: string): Promise<Task | 
 
 /** Passes or fails by an outcome. Without an answer nothing is known, but that there should have been one. */
 export function judge(
-  record: Recorder,
+  record: Verdicts,
   rule: RuleId,
   outcome: Outcome | OpenStream,
   isMet: boolean,

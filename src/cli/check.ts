@@ -1,7 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import { checkAgent } from "../check/check.js";
+import { isFault } from "../check/report.js";
 import { junitXml } from "../check/report-junit.js";
-import { failuresOf, reportLines } from "../check/report-text.js";
+import { reportLines } from "../check/report-text.js";
 import { callOptions, readArguments, urlOf } from "./arguments.js";
 import { bindingOf, headerOf, timeoutOf } from "./peer.js";
 import { type Output, plain } from "./terminal.js";
@@ -28,13 +29,13 @@ export async function checkCommand(args: readonly string[], output: Output): Pro
 
   const stop = output.spin(`checking ${target.href}`);
   const report = await checkAgent(target, how).finally(stop);
+  const isStrict = values.strict === true;
   if (values.json) output.line(JSON.stringify(report));
   else for (const line of reportLines(report)) output.line(plain(line));
-  if (values.junit !== undefined) await write(values.junit, junitXml(report));
+  if (values.junit !== undefined) await write(values.junit, junitXml(report, isStrict));
 
   if (report.agent === undefined) return 3;
-  const { MUST, SHOULD } = failuresOf(report);
-  return MUST > 0 || (values.strict === true && SHOULD > 0) ? 1 : 0;
+  return report.findings.some((finding) => isFault(finding, isStrict)) ? 1 : 0;
 }
 
 async function write(file: string, text: string): Promise<void> {
