@@ -1,3 +1,4 @@
+import { CONFIG_PAGE_SIZE, HISTORY_LENGTH, judgeBound, PAGE_SIZE } from "../a2a/bounds.js";
 import { A2AError, invalidParams, type Violation } from "../a2a/errors.js";
 import type { Handler } from "../a2a/handler.js";
 import {
@@ -9,7 +10,7 @@ import {
   Role,
   type SendMessageRequest,
 } from "../a2a/types.js";
-import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, MAX_REFERENCES } from "./limits.js";
+import { MAX_REFERENCES } from "./limits.js";
 import { assertModes } from "./modes.js";
 
 /**
@@ -24,7 +25,7 @@ export function assertSendable({ message, configuration }: SendMessageRequest, c
   const push = configuration?.taskPushNotificationConfig;
   const violations = [
     ...judgeMessage(message),
-    ...judgeHistoryLength("configuration.historyLength", configuration?.historyLength),
+    ...judgeBound("configuration.historyLength", configuration?.historyLength, HISTORY_LENGTH),
     ...(push === undefined || push.taskId === "" ? [] : [TASK_OF_INLINE_CONFIG]),
   ];
   if (violations.length > 0) throw invalidParams(violations);
@@ -36,12 +37,15 @@ export function assertSendable({ message, configuration }: SendMessageRequest, c
 
 /** @throws A2AError INVALID_PARAMS for a negative history length (§3.2.4). */
 export function assertGettable({ historyLength }: GetTaskRequest): void {
-  assertNone(judgeHistoryLength("historyLength", historyLength));
+  assertNone(judgeBound("historyLength", historyLength, HISTORY_LENGTH));
 }
 
 /** What is wrong with a request for a list, its page token aside (§3.1.4). */
-export function judgeList({ pageSize = DEFAULT_PAGE_SIZE, historyLength }: ListTasksRequest): Violation[] {
-  return [...judgePageSize(pageSize, 1), ...judgeHistoryLength("historyLength", historyLength)];
+export function judgeList({ pageSize, historyLength }: ListTasksRequest): Violation[] {
+  return [
+    ...judgeBound("pageSize", pageSize, PAGE_SIZE),
+    ...judgeBound("historyLength", historyLength, HISTORY_LENGTH),
+  ];
 }
 
 /** A Handler that hears only of requests that keep these rules. */
@@ -78,9 +82,8 @@ const TASK_OF_INLINE_CONFIG: Violation = {
   section: "§3.2.2",
 };
 
-/** 0 is unset there: the field isn't optional (§3.1.9). */
 function judgeConfigList({ pageSize }: ListTaskPushNotificationConfigsRequest): Violation[] {
-  return judgePageSize(pageSize, 0);
+  return judgeBound("pageSize", pageSize, CONFIG_PAGE_SIZE);
 }
 
 function judgeMessage({ role, referenceTaskIds }: Message): Violation[] {
@@ -94,17 +97,6 @@ function judgeMessage({ role, referenceTaskIds }: Message): Violation[] {
     violations.push({ path: "message.referenceTaskIds", rule: "RANGE", description, section: "§3.4.3" });
   }
   return violations;
-}
-
-function judgeHistoryLength(path: string, length: number | undefined): Violation[] {
-  if (length === undefined || length >= 0) return [];
-  return [{ path, rule: "RANGE", description: "must be 0 or more", section: "§3.2.4" }];
-}
-
-function judgePageSize(pageSize: number, least: 0 | 1): Violation[] {
-  if (pageSize >= least && pageSize <= MAX_PAGE_SIZE) return [];
-  const description = `must be ${least} to ${MAX_PAGE_SIZE}`;
-  return [{ path: "pageSize", rule: "RANGE", description, section: "§3.1.4" }];
 }
 
 function assertNone(violations: readonly Violation[]): void {

@@ -6,8 +6,6 @@ export const DEFAULT_HISTORY = 100;
 export const DEFAULT_LIST_HISTORY = 10;
 /** Tasks on a page of a list when the caller doesn't say (§3.1.4). */
 export const DEFAULT_PAGE_SIZE = 50;
-/** And at most (§3.1.4). */
-export const MAX_PAGE_SIZE = 100;
 /** A page of tasks ends early when it gets larger, with at least one task. */
 export const MAX_PAGE_BYTES = 4 * 1024 * 1024;
 /** A direct reply that takes longer is an error of the agent. */
