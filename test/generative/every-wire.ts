@@ -1,5 +1,6 @@
 import { serve } from "nuncio";
 import type { BindingName } from "nuncio/client";
+import type { Call } from "../../src/a2a/call.js";
 import type { Handler } from "../../src/a2a/handler.js";
 import { createGrpcClient } from "../../src/bindings/grpc/client.js";
 import { createHttpJsonClient } from "../../src/bindings/http-json/client.js";
@@ -14,20 +15,33 @@ export interface EveryWire {
   readonly url: string;
   /** What was logged as an error, the agent's own faults left out. */
   readonly errors: readonly object[];
-  /** The operations over a wire, asked by a user. A request goes out as it is: nothing about it is mended or judged first. */
+  /**
+   * The operations over a wire, asked by a user. A request goes out as it is: nothing about it is mended or judged first. The parameters
+   * of a call are headers as they are, `a2a-version` included.
+   */
   over(binding: BindingName, user: string): Handler;
   close(): Promise<void>;
 }
 
-/** Serves the scripted agent. Default: callers say who they are; without `auth`, everybody is the same one. */
-export async function everyWire({ auth = true }: { auth?: boolean } = {}): Promise<EveryWire> {
+/**
+ * Serves the scripted agent. Default: callers say who they are; without `auth`, everybody is the same one. With `several`, it is the
+ * default of two agents, and tenants mean something.
+ */
+export async function everyWire({
+  auth = true,
+  several = false,
+}: {
+  auth?: boolean;
+  several?: boolean;
+} = {}): Promise<EveryWire> {
   const errors: object[] = [];
   const logger = {
     ...silentLogger,
     error: (details: object, message?: string) =>
       void (message === "A run failed" || errors.push({ message, ...details })),
   };
-  const server = await serve(scripted, {
+  const agents = several ? { agents: { scripted, other: scripted }, default: "scripted" } : scripted;
+  const server = await serve(agents, {
     port: 0,
     journal: "memory:",
     logger,
@@ -42,7 +56,7 @@ export async function everyWire({ auth = true }: { auth?: boolean } = {}): Promi
     url: server.url,
     errors,
     over(binding, user) {
-      const headers = () => ({ "x-user": user });
+      const headers = ({ parameters }: Call) => ({ "x-user": user, ...parameters });
       const url = `${server.url}/a2a`;
       if (binding === "jsonrpc") return createJsonRpcClient({ url, headers });
       if (binding === "http-json") return createHttpJsonClient({ url, headers });

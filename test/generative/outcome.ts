@@ -1,4 +1,5 @@
 import { type DescMessage, type JsonValue, type Message, toJson } from "@bufbuild/protobuf";
+import type { Call } from "../../src/a2a/call.js";
 import { A2AError } from "../../src/a2a/errors.js";
 import type { Handler } from "../../src/a2a/handler.js";
 import { streamingOf, unaryOf } from "../../src/a2a/map-handler.js";
@@ -22,17 +23,17 @@ export async function outcomeOf(
   handler: Handler,
   key: keyof Handler,
   request: Message,
-  { user, events = 20 }: { user: string; events?: number | undefined },
+  { user, events = 20, call = {} }: { user: string; events?: number | undefined; call?: Call },
 ): Promise<Outcome> {
   const { output } = A2AService.method[key];
   const write = (message: Message) => toJson<DescMessage>(output, message);
   try {
     if (A2AService.method[key].methodKind === "unary") {
-      const answer = await unaryOf(handler, key)(request as never, {});
+      const answer = await unaryOf(handler, key)(request as never, call);
       return { answer: normalised(write(answer as Message), user) };
     }
     const read: JsonValue[] = [];
-    for await (const event of streamingOf(handler, key)(request as never, {})) {
+    for await (const event of streamingOf(handler, key)(request as never, call)) {
       read.push(write(event as Message));
       if (read.length === events) break;
     }

@@ -1,8 +1,10 @@
 import { type DescField, fromJson, type JsonObject, type JsonValue, type Message } from "@bufbuild/protobuf";
 import fc, { type Arbitrary } from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Call } from "../../src/a2a/call.js";
 import type { Handler } from "../../src/a2a/handler.js";
-import { A2AService } from "../../src/a2a/types.js";
+import { DEDUPLICATION_EXTENSION, RESUME_EXTENSION, SKILL_EXTENSION } from "../../src/a2a/our-names.js";
+import { A2AService, TaskPushNotificationConfigSchema } from "../../src/a2a/types.js";
 import { message, send, taskOf } from "../contract/messages.js";
 import { type Composed, startComposed } from "../interop/support/composed.js";
 import { jsonWires } from "../interop/support/wires.js";
@@ -18,7 +20,7 @@ const given = {
 
 let served: EveryWire;
 beforeAll(async () => {
-  served = await everyWire();
+  served = await everyWire({ several: true });
 });
 afterAll(() => served?.close());
 
@@ -30,6 +32,7 @@ const someId = fc.oneof(
   fc.string({ unit: "grapheme", maxLength: 8 }),
   fc.string({ unit: "binary", maxLength: 8 }),
 );
+const TENANTS = ["", "scripted", "other", "nope", "ä b", "__proto__"];
 const command = fc.constantFrom(
   "Ada",
   "ask Which?",
@@ -47,16 +50,14 @@ const command = fc.constantFrom(
 
 function special(field: DescField): Arbitrary<JsonValue | undefined> | undefined {
   switch (field.name) {
-    case "tenant":
-      return fc.constant(undefined); // decides over routes; it has tests of its own
+    case "tenant": // none that is also the beginning of a path
+      return fc.oneof({ weight: 9, arbitrary: fc.constant(undefined) }, fc.constantFrom(...TENANTS));
     case "role":
       return fc.constantFrom<JsonValue>("ROLE_USER", "ROLE_USER", "ROLE_USER", "ROLE_USER", "ROLE_AGENT", 0, 7);
     case "text":
       return command;
-    case "return_immediately":
-      return fc.constant(undefined); // what it returns depends on how far the agent has come
-    case "task_push_notification_config":
-      return fc.constant(undefined);
+    case "task_push_notification_config": // one is enough to be refused
+      return fc.oneof({ weight: 9, arbitrary: fc.constant(undefined) }, generator(TaskPushNotificationConfigSchema));
     case "accepted_output_modes":
       return fc.constantFrom<JsonValue>([], [], [], ["text/plain"], ["image/png"], ["*/*", ""]);
     case "reference_task_ids":
@@ -76,6 +77,24 @@ function special(field: DescField): Arbitrary<JsonValue | undefined> | undefined
 }
 
 const generator = createGenerator({ valid: false, field: special });
+
+const declared = [SKILL_EXTENSION, DEDUPLICATION_EXTENSION, RESUME_EXTENSION];
+const unknown = ["https://a.example/unknown", RESUME_EXTENSION.replace(/v1$/, "v2"), "x"];
+/** Not none: the path of an RPC says a version as well, that of the others doesn't. */
+const VERSIONS = ["1.0.7", "1.0, 1.0", "1.0,1.0.2", "0.3", "2.0", "1.0, 0.3", "1", "next"];
+/** What goes beside a request (§3.2.6): mostly the version that there is, and nothing else. */
+const beside: Arbitrary<Call> = fc.record({
+  parameters: fc.oneof(
+    { weight: 5, arbitrary: fc.constant({}) },
+    fc.constantFrom(...VERSIONS).map((version) => ({ "a2a-version": version })),
+    fc.constantFrom("a", "a, b").map((value) => ({ "a2a-of-tomorrow": value })),
+  ),
+  extensions: fc.oneof(
+    { weight: 2, arbitrary: fc.constant([]) },
+    fc.array(fc.constantFrom(...declared, ...unknown), { minLength: 1, maxLength: 4 }),
+  ),
+  after: fc.option(fc.constantFrom("1", "2", "999", "0", "-1", "x"), { nil: undefined, freq: 2 }),
+});
 
 /** The request with the ids of a wire's own tasks. */
 function withIds(json: JsonObject, ids: ReadonlyMap<string, string>): JsonObject {
@@ -106,13 +125,13 @@ describe("the five wires give equal answers, and equal errors, for the same requ
       const handlers = users.map(({ wire, user }) => ({ wire, user, handler: served.over(wire, user) }));
       const counts = { runs: 0, answers: 0, refusals: 0 };
       await fc.assert(
-        fc.asyncProperty(generator(input), async (json) => {
+        fc.asyncProperty(generator(input), beside, async (json, call) => {
           const run = counts.runs++;
           const outcomes = await Promise.all(
             handlers.map(async ({ wire, user, handler }) => {
               const request: Message = fromJson(input, withIds(json, await begin(handler, run, json)));
               const events = key === "subscribeToTask" ? 1 : undefined;
-              return [wire, await outcomeOf(handler, key, request, { user, events })] as const;
+              return [wire, await outcomeOf(handler, key, request, { user, events, call })] as const;
             }),
           );
           const [first, ...others] = outcomes.filter(([, outcome]) => !isUnsendable(outcome)); // HTTP has no path for it
