@@ -1,9 +1,7 @@
 import type { Socket } from "node:net";
 import { create } from "@bufbuild/protobuf";
-import { afterEach, describe, expect, test } from "vitest";
-import type { Call } from "../src/a2a/call.js";
-import { A2AError, errorTable } from "../src/a2a/errors.js";
-import type { Handler } from "../src/a2a/handler.js";
+import { describe, expect, test } from "vitest";
+import { errorTable } from "../src/a2a/errors.js";
 import { positionOf } from "../src/a2a/position.js";
 import {
   CancelTaskRequestSchema,
@@ -13,70 +11,16 @@ import {
   GetTaskRequestSchema,
   ListTaskPushNotificationConfigsRequestSchema,
   ListTasksRequestSchema,
-  type SendMessageRequest,
   SendMessageRequestSchema,
   type StreamResponse,
   SubscribeToTaskRequestSchema,
   TaskPushNotificationConfigSchema,
   TaskState,
 } from "../src/a2a/types.js";
-import type { WireClientOptions } from "../src/bindings/client.js";
-import { createHttpJsonClient } from "../src/bindings/http-json/client.js";
-import { createJsonRpcClient } from "../src/bindings/jsonrpc/client.js";
 import { HttpAnswer } from "../src/bindings/wire-error.js";
-import { eventually, startHost, type TestHost } from "./support/host.js";
-import { http, type RawServer, startRawServer, streamHead } from "./support/raw-server.js";
-
-const closing: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0)) await close();
-});
-
-async function host(...args: Parameters<typeof startHost>): Promise<TestHost> {
-  const server = await startHost(...args);
-  closing.push(async () => {
-    server.handler.letGo();
-    await server.host.close();
-  });
-  return server;
-}
-
-async function raw(...args: Parameters<typeof startRawServer>): Promise<RawServer> {
-  const server = await startRawServer(...args);
-  closing.push(server.close);
-  return server;
-}
-
-function say(text: string): SendMessageRequest {
-  return create(SendMessageRequestSchema, {
-    message: { messageId: "m", role: 1, parts: [{ content: { case: "text", value: text } }] },
-  });
-}
-
-async function all(stream: AsyncIterable<StreamResponse>): Promise<StreamResponse[]> {
-  const events: StreamResponse[] = [];
-  for await (const event of stream) events.push(event);
-  return events;
-}
-
-async function failure(promise: Promise<unknown>): Promise<A2AError> {
-  const error = await promise.then(
-    () => new Error("it succeeded"),
-    (thrown: unknown) => thrown,
-  );
-  if (!(error instanceof A2AError)) throw error;
-  return error;
-}
-
-const getTask = (client: Handler, id = "t", call: Call = {}) =>
-  client.getTask(create(GetTaskRequestSchema, { id }), call);
-const subscribe = (client: Handler, id = "t", call: Call = {}) =>
-  client.subscribeToTask(create(SubscribeToTaskRequestSchema, { id }), call);
-
-const clients: [string, (options: WireClientOptions) => Handler][] = [
-  ["JSON-RPC", createJsonRpcClient],
-  ["HTTP+JSON", createHttpJsonClient],
-];
+import { eventually } from "./support/host.js";
+import { all, clients, failure, getTask, host, raw, say, subscribe } from "./support/json-clients.js";
+import { http, streamHead } from "./support/raw-server.js";
 
 describe.each(clients)("the %s client", (wire, createClient) => {
   test("calls all operations of its own server half", async () => {
@@ -321,192 +265,5 @@ describe.each(clients)("the %s client", (wire, createClient) => {
     } as typeof globalThis.fetch;
     expect((await failure(getTask(createClient({ url: "/relative", fetch })))).reason).toBe("UNAUTHENTICATED");
     expect(self).toBeUndefined();
-  });
-});
-
-describe("the JSON-RPC client", () => {
-  const invalid: [string, object][] = [
-    ["another id", { jsonrpc: "2.0", id: 99, result: { id: "t" } }],
-    ["an id of another type", { jsonrpc: "2.0", id: "1", result: { id: "t" } }],
-    ["no id", { jsonrpc: "2.0", result: { id: "t" } }],
-    [
-      "both a result and an error",
-      { jsonrpc: "2.0", id: 1, result: { id: "t" }, error: { code: -32001, message: "x" } },
-    ],
-    ["neither", { jsonrpc: "2.0", id: 1 }],
-    ["another version", { jsonrpc: "1.0", id: 1, result: { id: "t" } }],
-    ["an error of another request", { jsonrpc: "2.0", id: 4, error: { code: -32001, message: "x" } }],
-    ["a result that is no task", { jsonrpc: "2.0", id: 1, result: "t" }],
-  ];
-  test.each(invalid)("refuses an envelope with %s", async (_what, envelope) => {
-    const server = await raw(() => http(200, "application/json", JSON.stringify(envelope)));
-    expect((await failure(getTask(createJsonRpcClient({ url: server.url })))).reason).toBe("INVALID_AGENT_RESPONSE");
-  });
-
-  test("believes the envelope more than the HTTP status", async () => {
-    const answers = [
-      http(500, "application/json", JSON.stringify({ jsonrpc: "2.0", id: 1, result: { id: "t" } })),
-      http(404, "text/html", JSON.stringify({ jsonrpc: "2.0", id: 2, error: { code: -32602, message: "bad" } })),
-      http(
-        500,
-        "application/json",
-        JSON.stringify({ jsonrpc: "2.0", id: null, error: { code: -32700, message: "bad" } }),
-      ),
-      http(200, "application/json", JSON.stringify({ jsonrpc: "2.0", id: 4, result: { id: "t" }, error: null })),
-    ];
-    const server = await raw((_request, count) => answers[count - 1]);
-    const client = createJsonRpcClient({ url: server.url });
-    expect((await getTask(client)).id).toBe("t");
-    expect((await failure(getTask(client))).reason).toBe("INVALID_PARAMS");
-    expect((await failure(getTask(client))).reason).toBe("PARSE_ERROR");
-    expect((await getTask(client)).id).toBe("t");
-  });
-
-  const info = (reason: string, domain?: string) => ({
-    "@type": "type.googleapis.com/google.rpc.ErrorInfo",
-    reason,
-    ...(domain !== undefined && { domain }),
-  });
-  const codes: [object, string][] = [
-    [{ code: -32001, message: "x" }, "TASK_NOT_FOUND"],
-    [{ code: -32009, message: "x", data: { supported: ["1.0"] } }, "VERSION_NOT_SUPPORTED"],
-    [{ code: -32000, message: "x", data: [info("TASK_NOT_CANCELABLE", "a2a-protocol.org")] }, "TASK_NOT_CANCELABLE"],
-    [{ code: -32001, message: "x", data: [info("QUOTA_EXHAUSTED", "example.com")] }, "TASK_NOT_FOUND"],
-    [{ code: -32099, message: "x", data: [info("NEWER_ERROR", "a2a-protocol.org")] }, "NEWER_ERROR"],
-    [{ code: -32029, message: "not ours" }, "INTERNAL"],
-    [{ code: -32031, message: "x", data: [info("DRAINING", "nuncio")] }, "DRAINING"],
-    [{ code: 5, message: "x" }, "INTERNAL"],
-    [{ message: 5 }, "INTERNAL"],
-    ["a text" as unknown as object, "INTERNAL"],
-    [{ code: -32004, message: "x".repeat(1_000_000), data: [null, 5, { "@type": 5 }] }, "UNSUPPORTED_OPERATION"],
-  ];
-  test.each(codes)("reads the error %j", async (error, reason) => {
-    const server = await raw(() => http(200, "application/json", JSON.stringify({ jsonrpc: "2.0", id: 1, error })));
-    const thrown = await failure(getTask(createJsonRpcClient({ url: server.url })));
-    expect(thrown.reason).toBe(reason);
-    expect(thrown.message.length).toBeLessThan(2_000);
-  });
-
-  test("refuses a stream's frame that answers another request, and one without an envelope", async () => {
-    for (const frame of [{ jsonrpc: "2.0", id: 2, result: { task: { id: "t" } } }, { task: { id: "t" } }]) {
-      const server = await raw(() => `${streamHead}data: ${JSON.stringify(frame)}\n\n`);
-      expect((await failure(all(subscribe(createJsonRpcClient({ url: server.url }))))).reason).toBe(
-        "INVALID_AGENT_RESPONSE",
-      );
-    }
-  });
-
-  test("refuses an ordinary answer to a stream, and reads an error that came as one", async () => {
-    const answers = [
-      http(200, "application/json", JSON.stringify({ jsonrpc: "2.0", id: 1, result: { task: { id: "t" } } })),
-      http(200, undefined, JSON.stringify({ jsonrpc: "2.0", id: 2, error: { code: -32004, message: "terminal" } })),
-    ];
-    const server = await raw((_request, count) => answers[count - 1]);
-    const client = createJsonRpcClient({ url: server.url });
-    expect((await failure(all(subscribe(client)))).reason).toBe("INVALID_AGENT_RESPONSE");
-    expect((await failure(all(subscribe(client)))).reason).toBe("UNSUPPORTED_OPERATION");
-  });
-});
-
-describe("the HTTP+JSON client", () => {
-  test("sends no body and no content type where there is nothing to send", async () => {
-    const server = await raw(() => http(200, "application/json", '{"id":"t"}'));
-    await createHttpJsonClient({ url: server.url }).cancelTask(create(CancelTaskRequestSchema, { id: "t" }), {});
-    expect(server.requests[0]).toMatch(/^POST \/a2a\/tasks\/t:cancel HTTP\/1.1/);
-    expect(server.requests[0]).not.toMatch(/content-type/i);
-  });
-
-  test("keeps the query of its URL", async () => {
-    const server = await raw(() => http(200, "application/json", '{"id":"t"}'));
-    await createHttpJsonClient({ url: `${server.url}?key=1` }).getTask(
-      create(GetTaskRequestSchema, { id: "t", historyLength: 2 }),
-      {},
-    );
-    expect(server.requests[0]).toMatch(/^GET \/a2a\/tasks\/t\?historyLength=2&key=1 HTTP/);
-  });
-
-  test("never lets an id walk to another path", async () => {
-    const server = await host();
-    const client = createHttpJsonClient({ url: server.url });
-    for (const id of ["", ".", "..", "\ud800"])
-      expect((await failure(getTask(client, id))).reason).toBe("INVALID_PARAMS");
-    for (const id of ["../x", "a/../b", "a:cancel", "a?b", "a#b", "%2e%2e"])
-      expect((await failure(getTask(client, id))).reason).toBe("TASK_NOT_FOUND");
-    expect(server.handler.calls.map(({ request }) => (request as { id?: string }).id)).toEqual([
-      "../x",
-      "a/../b",
-      "a:cancel",
-      "a?b",
-      "a#b",
-      "%2e%2e",
-    ]);
-  });
-
-  const stream = `${streamHead}data: {"task":{"id":"t"}}\n\n`;
-  const missing = [
-    http(405, "text/html", "no"),
-    http(501, undefined, ""),
-    http(404, "text/html", "<h1>not found</h1>"),
-    http(404, "application/json", '{"error":{"code":404,"status":"NOT_FOUND","message":"no route"}}'),
-  ];
-  test.each(missing)("subscribes by GET where POST isn't there: %.25s", async (answer) => {
-    const server = await raw((request) => (request.startsWith("POST") ? answer : stream));
-    expect(await all(subscribe(createHttpJsonClient({ url: server.url })))).toHaveLength(1);
-    expect(server.requests.map((request) => request.slice(0, 30))).toEqual([
-      "POST /a2a/tasks/t:subscribe HT",
-      "GET /a2a/tasks/t:subscribe HTT",
-    ]);
-  });
-
-  test("doesn't ask again when the agent itself has said no", async () => {
-    const details = [
-      { "@type": "type.googleapis.com/google.rpc.ErrorInfo", reason: "TASK_NOT_FOUND", domain: "a2a-protocol.org" },
-    ];
-    const server = await raw(() =>
-      http(
-        404,
-        "application/json",
-        JSON.stringify({ error: { code: 404, status: "NOT_FOUND", message: "gone", details } }),
-      ),
-    );
-    const error = await failure(all(subscribe(createHttpJsonClient({ url: server.url }))));
-    expect([error.reason, error.message, server.requests.length]).toEqual(["TASK_NOT_FOUND", "gone", 1]);
-  });
-
-  test("takes an empty answer to a delete", async () => {
-    const server = await raw(() => "HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n");
-    const request = create(DeleteTaskPushNotificationConfigRequestSchema, { taskId: "t", id: "c" });
-    await createHttpJsonClient({ url: server.url }).deleteTaskPushNotificationConfig(request, {});
-  });
-
-  const shapes: [number, object, string, string][] = [
-    [400, { error: { code: 400, status: "INVALID_ARGUMENT", message: "m" } }, "INVALID_PARAMS", "m"],
-    [
-      409,
-      {
-        error: {
-          code: 409,
-          message: "m",
-          details: [
-            {
-              "@type": "type.googleapis.com/google.rpc.ErrorInfo",
-              reason: "TASK_NOT_CANCELABLE",
-              domain: "a2a-protocol.org",
-            },
-          ],
-        },
-      },
-      "TASK_NOT_CANCELABLE",
-      "m",
-    ],
-    [404, { code: 5, message: "m", details: [] }, "METHOD_NOT_FOUND", "m"],
-    [400, { type: "about:blank", title: "Bad", detail: "m" }, "INVALID_REQUEST", "m"],
-    [500, { error: "m" }, "INTERNAL", "The server answered with HTTP 500"],
-    [500, { error: { message: 5, details: 7 } }, "INTERNAL", "Internal error"],
-  ];
-  test.each(shapes)("reads a %i with %j", async (status, body, reason, message) => {
-    const server = await raw(() => http(status, "application/problem+json", JSON.stringify(body)));
-    const error = await failure(getTask(createHttpJsonClient({ url: server.url })));
-    expect([error.reason, error.message]).toEqual([reason, message]);
   });
 });
