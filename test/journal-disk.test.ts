@@ -155,6 +155,37 @@ describe("a journal whose disk is slow", () => {
     expect(await again.head(taskId, everyOwner)).toBeDefined();
   });
 
+  test("whose disk has failed counts as dead after its lease: others may end its tasks", async () => {
+    const slow = slowDisk();
+    const journal = await openForTest(`sqlite:${file}`, { openSynced: async () => slow.file, leaseMs: 300 });
+    const other = await openForTest(`sqlite:${file}`);
+    const taskId = await begun(journal, { take: { agentVersion: "1" } });
+    slow.hold();
+    const failing = expect(journal.append({ taskId, epoch: 1, events: [artifact("a", "x")] })).rejects.toThrow();
+    await turns();
+    slow.fail();
+    await failing;
+    slow.letGo();
+    const orphans = async () => (await other.leases.orphans(9)).map((head) => head.taskId);
+    await expect.poll(orphans, { timeout: 2_000 }).toEqual([taskId]);
+  });
+
+  test("that is closed under its readers tells them that it drains", async () => {
+    const journal = await openForTest(`sqlite:${file}`);
+    const taskId = await begun(journal);
+    const reads = Array.from({ length: 50 }, (_, n) => [journal.head(taskId, ada), journal.read(taskId, n % 2)]).flat();
+    const settled = Promise.allSettled([...reads, journal.list(ada, { limit: 1 }), journal.load(taskId, ada)]);
+    await journal.close();
+    const late = await Promise.allSettled([
+      journal.head(taskId, ada),
+      journal.load(taskId, ada),
+      journal.read(taskId, 0),
+    ]);
+    for (const one of [...(await settled), ...late])
+      if (one.status === "rejected") expect(one.reason).toMatchObject({ reason: "DRAINING" });
+    expect(late.map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
+  });
+
   test("syncs a real file", async () => {
     const journal = await openForTest(`sqlite:${file}`, {
       async openSynced(path) {

@@ -1,6 +1,6 @@
 import type { Call } from "../a2a/call.js";
 import { A2AError } from "../a2a/errors.js";
-import { isTerminal } from "../a2a/task-state.js";
+import { isSettled, isTerminal } from "../a2a/task-state.js";
 import { type CancelTaskRequest, Role, type Task, TaskState } from "../a2a/types.js";
 import type { AppendRequest, Head, Scope } from "../journal/journal.js";
 import type { Timer } from "../runtime/runtime.js";
@@ -23,17 +23,9 @@ export async function cancelTask(core: Core, request: CancelTaskRequest, call: C
     const result = await core.journal.append(cancellation(head, scope, request, call));
     switch (result.kind) {
       case "ok":
-        if (head.holder !== undefined) {
-          const grace = forceAfterGrace(core, head);
-          await untilState(core.journal, {
-            taskId: head.taskId,
-            position: result.position,
-            isOver: isTerminal,
-            signal: call.signal,
-          });
-          grace.cancel();
-        }
-        return outcome(core, head.taskId, scope);
+        if (head.holder === undefined || (await isEnded(core, head, result.position, call)))
+          return outcome(core, head.taskId, scope);
+        continue; // its run asked something at that moment: nobody works on it any more
       case "not-found":
         throw taskNotFound();
       case "terminal":
@@ -46,6 +38,14 @@ export async function cancelTask(core: Core, request: CancelTaskRequest, call: C
   }
 }
 
+/** Waits for a run that was asked to end, and sees to it; whether the task has ended with it, and doesn't wait for an answer. */
+async function isEnded(core: Core, head: Head, position: number, { signal }: Call): Promise<boolean> {
+  const grace = forceAfterGrace(core, head);
+  const task = await untilState(core.journal, { taskId: head.taskId, position, isOver: isSettled, signal });
+  grace.cancel();
+  return isTerminal(task.status?.state);
+}
+
 function cancellation(head: Head, scope: Scope, request: CancelTaskRequest, call: Call): AppendRequest {
   const asked = {
     kind: {
@@ -56,7 +56,7 @@ function cancellation(head: Head, scope: Scope, request: CancelTaskRequest, call
       },
     },
   };
-  if (head.holder !== undefined) return { taskId: head.taskId, reader: scope, events: [asked] };
+  if (head.holder !== undefined) return { taskId: head.taskId, reader: scope, events: [asked], lease: head.epoch };
   const canceled = { kind: { case: "statusUpdated" as const, value: { state: TaskState.CANCELED } } };
   return { taskId: head.taskId, reader: scope, events: [asked, canceled], idle: true, due: null };
 }

@@ -99,6 +99,8 @@ export function refuse(
   if (isTerminal(head.state)) return { kind: "terminal", state: head.state };
   if (request.epoch !== undefined && (request.epoch !== head.epoch || head.holder !== instance))
     return { kind: "fenced" };
+  if (request.lease !== undefined && (request.lease !== head.epoch || head.holder === undefined))
+    return { kind: "conflict" };
   if (request.idle && head.holder !== undefined) return { kind: "held" };
   if (request.take && head.holder !== undefined && !request.fence && !request.release) return { kind: "held" };
   if (request.overdue && (head.dueAt === undefined || head.dueAt > now)) return { kind: "conflict" };

@@ -152,7 +152,12 @@ function kyselyOf(database: BetterSqlite3.Database, disk: Disk | undefined): Kys
       return result;
     },
   };
-  const dialect = new SqliteDialect({ database: keepingStatements(database, () => disk.committed()) });
+  const dialect = new SqliteDialect({
+    database: keepingStatements(database, () => {
+      disk.assertSound();
+      disk.committed();
+    }),
+  });
   return new Kysely({ dialect, plugins: [settle] });
 }
 

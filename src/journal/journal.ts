@@ -92,6 +92,8 @@ export interface AppendRequest {
   readonly reader?: Reader;
   /** An executor's: `epoch` must be the head's and this instance its holder; else `fenced`. */
   readonly epoch?: number;
+  /** Somebody must hold the lease of this epoch; else `conflict`. */
+  readonly lease?: number;
   /** Nobody may hold the lease; else `held`. */
   readonly idle?: boolean;
   /** The position must be exactly this; else `conflict`. */

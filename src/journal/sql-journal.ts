@@ -126,7 +126,8 @@ class SqlJournal implements Journal {
   }
 
   async head(taskId: string, reader: Reader): Promise<Head | undefined> {
-    const row = await this.#database.kysely.selectFrom("task").selectAll().where("id", "=", taskId).executeTakeFirst();
+    const select = this.#database.kysely.selectFrom("task").selectAll().where("id", "=", taskId);
+    const row = await this.#whileOpen(select.executeTakeFirst());
     const head = row && toHead(row);
     return head && mayRead(reader, head) ? head : undefined;
   }
@@ -139,11 +140,12 @@ class SqlJournal implements Journal {
     const head = await this.head(taskId, reader);
     const at = Math.min(position ?? Number.POSITIVE_INFINITY, head?.position ?? 0);
     if (head === undefined || at < 1) return undefined;
-    return { task: await loadTask(this.#database.kysely, this.#cache, taskId, at), position: at };
+    const task = await this.#whileOpen(loadTask(this.#database.kysely, this.#cache, taskId, at));
+    return { task, position: at };
   }
 
   read(taskId: string, after: number, limit = READ_LIMIT) {
-    return readEntries(this.#database.kysely, taskId, after, limit);
+    return this.#whileOpen(readEntries(this.#database.kysely, taskId, after, limit));
   }
 
   follow(taskId: string, after: number, signal?: AbortSignal) {
@@ -155,16 +157,16 @@ class SqlJournal implements Journal {
   }
 
   list(reader: Scope, query: ListQuery) {
-    return listTasks(this.#database.kysely, reader, query);
+    return this.#whileOpen(listTasks(this.#database.kysely, reader, query));
   }
 
   async recall(key: Uint8Array) {
-    const row = await this.#database.kysely
+    const select = this.#database.kysely
       .selectFrom("seen")
       .selectAll()
       .where("key", "=", key)
-      .where("at", ">", this.#options.runtime.now() - KEY_WINDOW_MS)
-      .executeTakeFirst();
+      .where("at", ">", this.#options.runtime.now() - KEY_WINDOW_MS);
+    const row = await this.#whileOpen(select.executeTakeFirst());
     return row && toDuplicate(row);
   }
 
@@ -207,7 +209,14 @@ class SqlJournal implements Journal {
 
   #submit(member: Prepared): Promise<Outcome> {
     if (this.#closing === undefined) return this.#groups.submit(member);
-    return Promise.reject(new A2AError("DRAINING", undefined, { cause: new Error("The journal is closed") }));
+    return Promise.reject(closed(new Error("The journal is closed")));
+  }
+
+  /** What a read gives, unless the journal was closed under it. */
+  #whileOpen<T>(read: Promise<T>): Promise<T> {
+    return read.catch((error: unknown) => {
+      throw this.#closing === undefined ? error : closed(error);
+    });
   }
 
   #commit(group: readonly Prepared[]): Promise<readonly Outcome[]> {
@@ -256,4 +265,8 @@ class SqlJournal implements Journal {
       .execute();
     return new Map(rows.map(({ id, position }) => [id, position]));
   }
+}
+
+function closed(cause: unknown): A2AError {
+  return new A2AError("DRAINING", undefined, { cause });
 }
