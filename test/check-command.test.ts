@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
@@ -59,6 +59,34 @@ describe("nuncio check", () => {
       expect([code, readFileSync(junit, "utf8").includes("<failure")]).toEqual([expected, expected === 1]);
     },
   );
+
+  test("says that little could be checked where every send was refused, and no more than that", async () => {
+    const file = join(folder, "picky.mjs");
+    writeFileSync(
+      file,
+      `import { A2AError, agent } from "nuncio";
+       export default agent({
+         name: "Picky",
+         description: "Takes orders",
+         reply: ({ text }) => {
+           if (text.startsWith("order")) return "taken";
+           throw new A2AError("INVALID_PARAMS", "Only orders");
+         },
+       });`,
+    );
+    const picky = await nuncioServe(file, "--port", "0", "--journal", "memory:");
+    try {
+      const refused = await nuncio("check", picky.url);
+      expect(refused.stdout).toMatch(
+        /nothing failed, \d+ not checked; no send was answered, so little could be checked: say with --text .*\n$/,
+      );
+      const taken = await nuncio("check", picky.url, "--text", "order 1");
+      expect(taken.stdout).toMatch(/nothing failed, \d+ not checked\n$/);
+      expect([refused.code, taken.code]).toEqual([0, 0]);
+    } finally {
+      await picky.stop("SIGTERM");
+    }
+  });
 
   test.each([
     [[], "Usage: nuncio check URL"],

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { nuncio, nuncioServe, type Running } from "./support/command.js";
+import { startRawServer } from "./support/raw-server.js";
 
 const folder = mkdtempSync(join(tmpdir(), "nuncio-cli-"));
 let server: Running;
@@ -30,7 +31,9 @@ describe("serve", () => {
 
   test.each([
     [["nothing.ts"], "There is no file nothing.ts"],
-    [["README.md"], "README.md can't be loaded"],
+    [["README.md"], "README.md can't be loaded: name a module file"],
+    [["."], ". can't be loaded: name a module file"],
+    [["package.json"], "package.json can't be loaded: name a module file"],
     [["examples/hello.ts", "--port", "x"], "--port must be a whole number"],
     [["examples/hello.ts", "--journal", "mongo:x"], "memory: or sqlite:FILE"],
     [["examples/hello.ts", "--host", "0.0.0.0", "--port", "0"], "--anonymous"],
@@ -144,6 +147,40 @@ describe("card and send", () => {
     expect([failed.code, failed.stderr]).toEqual([1, expect.stringContaining("isn't a number of nights")]);
     const unreachable = await nuncio("send", "http://127.0.0.1:9", "x");
     expect([unreachable.code, unreachable.stderr.trim().split("\n").length]).toEqual([3, 1]);
+  });
+
+  test("an agent that hangs up is exit code 4, and a whole command to look with", async () => {
+    const raw = await startRawServer((_request, _count, socket) => void socket.destroy());
+    const file = join(folder, "lost.mjs");
+    writeFileSync(
+      file,
+      `import { agent } from "nuncio";
+       export default agent({ name: "Lost", description: "Is somewhere else", reply: () => "x" });`,
+    );
+    const lost = await nuncioServe(file, "--port", "0", "--journal", "memory:", "--public-url", raw.url);
+    try {
+      const { code, stderr } = await nuncio("send", lost.url, "x", "--binding", "jsonrpc");
+      expect([code, stderr]).toEqual([4, expect.stringContaining(`look with: npx nuncio task list ${lost.url}\n`)]);
+    } finally {
+      await lost.stop("SIGTERM");
+      await raw.close();
+    }
+  });
+
+  test("send --stream to an agent that doesn't stream says to leave it out", async () => {
+    const file = join(folder, "plain.mjs");
+    writeFileSync(
+      file,
+      `import { agent } from "nuncio";
+       export default agent({ name: "P", description: "P", capabilities: { streaming: false }, reply: () => "x" });`,
+    );
+    const serving = await nuncioServe(file, "--port", "0", "--journal", "memory:");
+    try {
+      const { code, stderr } = await nuncio("send", serving.url, "x", "--stream");
+      expect([code, stderr]).toEqual([3, expect.stringMatching(/doesn't stream.*: leave out --stream\n$/)]);
+    } finally {
+      await serving.stop("SIGTERM");
+    }
   });
 
   test.each([

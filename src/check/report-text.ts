@@ -27,7 +27,15 @@ export function* reportLines(report: Report): Generator<string> {
   const { MUST, SHOULD, MAY } = failuresOf(report);
   const passed = findings.filter(({ verdict }) => verdict === "passed").length;
   const failed = MUST + SHOULD + MAY === 0 ? "nothing failed" : `failed: ${MUST} MUST, ${SHOULD} SHOULD, ${MAY} MAY`;
-  yield `\n${passed} passed, ${failed}, ${unchecked.length} not checked`;
+  yield `\n${passed} passed, ${failed}, ${unchecked.length} not checked${isRefused(report) ? REFUSED : ""}`;
+}
+
+const REFUSED = "; no send was answered, so little could be checked: say with --text what the agent takes";
+
+/** Whether the agent refused what was sent, over every binding. */
+function isRefused({ findings }: Report): boolean {
+  const sent = findings.filter(({ rule }) => rule === "send.answers");
+  return sent.length > 0 && sent.every(({ verdict }) => verdict === "not-checked");
 }
 
 /** The same rule isn't checked for the same reason over several bindings. */

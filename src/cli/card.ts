@@ -1,18 +1,18 @@
 import { AgentCardSchema } from "../a2a/types.js";
 import { callOptions, readArguments } from "./arguments.js";
-import { peerOf } from "./peer.js";
+import { withPeer } from "./peer.js";
 import { type Output, plain } from "./terminal.js";
 import { usage } from "./usage.js";
 
 /** `nuncio card URL`: what an agent says of itself. */
 export async function card(args: readonly string[], output: Output): Promise<number> {
   const { values, positionals } = readArguments(args, callOptions, usage.card, 1);
-  await using peer = await peerOf(positionals[0] ?? "", values);
+  const shown = await withPeer(positionals[0] ?? "", values, async (peer) => peer.card);
   if (values.json) {
-    output.json(AgentCardSchema, peer.card);
+    output.json(AgentCardSchema, shown);
     return 0;
   }
-  const { name, version, description, supportedInterfaces, skills, capabilities, securitySchemes } = peer.card;
+  const { name, version, description, supportedInterfaces, skills, capabilities, securitySchemes } = shown;
   const line = (text: string): void => output.line(plain(text));
   line(`${name} ${version}\n${description}\n`);
   for (const { protocolBinding, protocolVersion, url, tenant } of supportedInterfaces) {

@@ -1,5 +1,5 @@
-import { existsSync } from "node:fs";
-import { resolve } from "node:path";
+import { existsSync, statSync } from "node:fs";
+import { extname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { type Agent, isAgent } from "../agent/agent.js";
 import type { Served } from "../serve-options.js";
@@ -12,6 +12,9 @@ import { UsageError } from "./usage.js";
 export async function loadAgents(file: string): Promise<Served> {
   const path = resolve(file);
   if (!existsSync(path)) throw new UsageError(`There is no file ${file}`);
+  const isModule = statSync(path).isFile() && /^(\.[cm]?[jt]sx?)?$/.test(extname(path));
+  if (!isModule)
+    throw new UsageError(`${file} can't be loaded: name a module file (.ts, .mts, .js, .mjs) that exports an agent`);
   const exported = await load(path, file);
   const agents = Object.entries(exported).filter((entry): entry is [string, Agent] => isAgent(entry[1]));
   const chosen = exported.default;

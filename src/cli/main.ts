@@ -1,6 +1,7 @@
 import { createRequire } from "node:module";
 import { CallError } from "../client/outcome.js";
 import { createOutput, type Output, plain } from "./terminal.js";
+import { UnknownOutcome } from "./unknown-outcome.js";
 import { HELP, UsageError } from "./usage.js";
 
 const { version } = createRequire(import.meta.url)("nuncio/package.json") as { version: string };
@@ -43,16 +44,13 @@ async function main(args: readonly string[]): Promise<number> {
 function failed(error: unknown): number {
   const message = (error instanceof Error ? error.message : String(error)).split("\n")[0] ?? "";
   process.stderr.write(`nuncio: ${plain(message)}\n`);
-  if (!(error instanceof CallError)) return 2;
-  switch (error.outcome) {
-    case "done":
-      return 1;
-    case "not-sent":
-      return 3;
-    case "unknown":
-      process.stderr.write("It isn't known whether the agent acted; look with: npx nuncio task list\n");
-      return 4;
+  if (error instanceof UnknownOutcome) {
+    const look = `npx nuncio task list ${plain(error.target)}`;
+    process.stderr.write(`It isn't known whether the agent acted; look with: ${look}\n`);
+    return 4;
   }
+  if (!(error instanceof CallError)) return 2;
+  return error.outcome === "done" ? 1 : 3;
 }
 
 // A reader that goes away (a pipe to head) is no fault.

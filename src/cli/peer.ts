@@ -1,7 +1,9 @@
 import { type BindingName, bindingNames } from "../client/choose-interface.js";
+import { CallError } from "../client/outcome.js";
 import type { Peer } from "../client/peer.js";
 import { connect } from "../connect.js";
 import { urlOf, wholeNumber } from "./arguments.js";
+import { UnknownOutcome } from "./unknown-outcome.js";
 import { UsageError } from "./usage.js";
 
 interface CallArguments {
@@ -10,8 +12,21 @@ interface CallArguments {
   readonly timeout?: string | undefined;
 }
 
-/** Connects as the options say. @throws UsageError, CallError. */
-export async function peerOf(target: string, options: CallArguments): Promise<Peer> {
+/** Connects as the options say, calls, and closes. @throws UsageError, UnknownOutcome, CallError. */
+export async function withPeer<T>(
+  target: string,
+  options: CallArguments,
+  call: (peer: Peer) => Promise<T>,
+): Promise<T> {
+  await using peer = await peerOf(target, options);
+  try {
+    return await call(peer);
+  } catch (error) {
+    throw error instanceof CallError && error.outcome === "unknown" ? new UnknownOutcome(target, error) : error;
+  }
+}
+
+async function peerOf(target: string, options: CallArguments): Promise<Peer> {
   const { binding, header = [] } = options;
   timeoutOf(options); // refused before anything is sent
   return connect(urlOf(target), {

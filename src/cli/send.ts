@@ -1,12 +1,14 @@
 import { create } from "@bufbuild/protobuf";
 import type { Content } from "../a2a/content.js";
+import { A2AError } from "../a2a/errors.js";
 import { endedBadly, isInterrupted } from "../a2a/task-state.js";
 import { type SendMessageResponse, SendMessageResponseSchema, TaskState } from "../a2a/types.js";
+import { CallError, callError } from "../client/outcome.js";
 import type { Peer, SendOptions } from "../client/peer.js";
 import type { Reply } from "../client/reply.js";
 import { callOptions, readArguments } from "./arguments.js";
 import { printEvents, writeEvents } from "./events.js";
-import { peerOf, timeoutOf } from "./peer.js";
+import { timeoutOf, withPeer } from "./peer.js";
 import { type Output, partsText, stateText } from "./terminal.js";
 import { UsageError, usage } from "./usage.js";
 
@@ -24,7 +26,6 @@ export async function send(args: readonly string[], output: Output): Promise<num
   const { values, positionals } = readArguments(args, options, usage.send, 2);
   const [target = "", text = ""] = positionals;
   const content = contentOf(text, values.data);
-  await using peer = await peerOf(target, values);
   const how: SendOptions = {
     taskId: values.task,
     contextId: values.context,
@@ -33,7 +34,8 @@ export async function send(args: readonly string[], output: Output): Promise<num
     ...timeoutOf(values),
   };
   const printing = { output, json: values.json ?? false, target };
-  return values.stream ? streamed(peer, content, how, printing) : whole(peer, content, how, printing);
+  const ask = values.stream ? streamed : whole;
+  return withPeer(target, values, (peer) => ask(peer, content, how, printing));
 }
 
 /** The text, and beside it what `--data` says; without a text (`""`) that alone. @throws UsageError. */
@@ -77,11 +79,21 @@ async function streamed(
   { output, json, target }: Printing,
 ): Promise<number> {
   const events = peer.stream(content, how);
-  const last = json
-    ? await writeEvents(events, output)
-    : await printEvents(events, output, `waiting for ${peer.card.name}`);
+  const showing = json ? writeEvents(events, output) : printEvents(events, output, `waiting for ${peer.card.name}`);
+  const last = await showing.catch((error: unknown) => {
+    throw withoutStreaming(peer, error);
+  });
   if (!json && last !== undefined) footer(last, { output, target });
   return endedBadly(last?.state) ? 1 : 0;
+}
+
+/** What a refused stream means at the command line. */
+function withoutStreaming({ card }: Peer, error: unknown): unknown {
+  const isOffered = card.capabilities?.streaming === true;
+  if (isOffered || !(error instanceof CallError) || error.reason !== "UNSUPPORTED_OPERATION") return error;
+  const { reason, message, outcome } = error;
+  const told = new A2AError(reason, `${message}: leave out --stream`, { cause: error });
+  return callError(told, outcome === "not-sent" ? outcome : undefined);
 }
 
 function payloadOf({ task, message }: Reply): SendMessageResponse["payload"] {

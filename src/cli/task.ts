@@ -4,7 +4,7 @@ import { StreamResponseSchema, TaskSchema, TaskState } from "../a2a/types.js";
 import { CallError } from "../client/outcome.js";
 import { callOptions, readArguments, wholeNumber } from "./arguments.js";
 import { printEvents, writeEvents } from "./events.js";
-import { peerOf, timeoutOf } from "./peer.js";
+import { timeoutOf, withPeer } from "./peer.js";
 import { type Output, stateText, taskText } from "./terminal.js";
 import { UsageError, usage } from "./usage.js";
 
@@ -33,8 +33,7 @@ async function get(args: readonly string[], output: Output): Promise<number> {
   const { values, positionals } = readArguments(args, { ...callOptions, history: { type: "string" } }, usage.get, 2);
   const [target = "", id = ""] = positionals;
   const historyLength = wholeNumber("history", values.history, { min: 0, max: 2 ** 31 - 1 });
-  await using peer = await peerOf(target, values);
-  const found = await peer.get(id, { historyLength, ...timeoutOf(values) });
+  const found = await withPeer(target, values, (peer) => peer.get(id, { historyLength, ...timeoutOf(values) }));
   if (values.json) output.json(TaskSchema, found);
   else output.line(taskText(found, output.color));
   return 0;
@@ -50,19 +49,17 @@ async function list(args: readonly string[], output: Output): Promise<number> {
   const { values, positionals } = readArguments(args, options, usage.list, 1);
   const limit = wholeNumber("limit", values.limit, { min: 1, max: MAX_LIMIT }) ?? 50;
   const status = stateOf(values.state);
-  await using peer = await peerOf(positionals[0] ?? "", values);
-  let shown = 0;
-  for await (const one of peer.list({
-    contextId: values.context,
-    status,
-    pageSize: Math.min(limit, 100),
-    ...timeoutOf(values),
-  })) {
-    if (values.json) output.json(TaskSchema, one);
-    else output.line(`${one.id}  ${stateText(one.status?.state, output.color)}  context ${one.contextId}`);
-    shown += 1;
-    if (shown === limit) break;
-  }
+  const shown = await withPeer(positionals[0] ?? "", values, async (peer) => {
+    let count = 0;
+    const asked = { contextId: values.context, status, pageSize: Math.min(limit, 100), ...timeoutOf(values) };
+    for await (const one of peer.list(asked)) {
+      if (values.json) output.json(TaskSchema, one);
+      else output.line(`${one.id}  ${stateText(one.status?.state, output.color)}  context ${one.contextId}`);
+      count += 1;
+      if (count === limit) break;
+    }
+    return count;
+  });
   if (shown === 0 && !values.json) output.line("No tasks.");
   return 0;
 }
@@ -70,9 +67,10 @@ async function list(args: readonly string[], output: Output): Promise<number> {
 async function cancel(args: readonly string[], output: Output): Promise<number> {
   const { values, positionals } = readArguments(args, callOptions, usage.cancel, 2);
   const [target = "", id = ""] = positionals;
-  await using peer = await peerOf(target, values);
-  const stop = output.spin("canceling");
-  const canceled = await peer.cancel(id, timeoutOf(values)).finally(stop);
+  const canceled = await withPeer(target, values, (peer) => {
+    const stop = output.spin("canceling");
+    return peer.cancel(id, timeoutOf(values)).finally(stop);
+  });
   if (values.json) output.json(TaskSchema, canceled);
   else output.line(`${canceled.id}  ${stateText(canceled.status?.state, output.color)}`);
   return 0;
@@ -81,20 +79,22 @@ async function cancel(args: readonly string[], output: Output): Promise<number> 
 async function watch(args: readonly string[], output: Output): Promise<number> {
   const { values, positionals } = readArguments(args, { ...callOptions, after: { type: "string" } }, usage.watch, 2);
   const [target = "", id = ""] = positionals;
-  await using peer = await peerOf(target, values);
-  const events = peer.subscribe(id, { after: values.after, ...timeoutOf(values) });
-  try {
-    const last = values.json ? await writeEvents(events, output) : await printEvents(events, output, "watching");
-    return endedBadly(last?.state) ? 1 : 0;
-  } catch (error) {
-    // It has ended, and only its result is left to see (§3.1.6).
-    if (!(error instanceof CallError) || error.reason !== "UNSUPPORTED_OPERATION") throw error;
-    const ended = await peer.get(id, timeoutOf(values));
-    if (values.json) {
-      output.json(StreamResponseSchema, create(StreamResponseSchema, { payload: { case: "task", value: ended } }));
-    } else output.line(taskText(ended, output.color));
-    return endedBadly(ended.status?.state) ? 1 : 0;
-  }
+  const ended = await withPeer(target, values, async (peer) => {
+    const events = peer.subscribe(id, { after: values.after, ...timeoutOf(values) });
+    try {
+      const last = values.json ? await writeEvents(events, output) : await printEvents(events, output, "watching");
+      return last?.state;
+    } catch (error) {
+      // It has ended, and only its result is left to see (§3.1.6).
+      if (!(error instanceof CallError) || error.reason !== "UNSUPPORTED_OPERATION") throw error;
+      const found = await peer.get(id, timeoutOf(values));
+      if (values.json) {
+        output.json(StreamResponseSchema, create(StreamResponseSchema, { payload: { case: "task", value: found } }));
+      } else output.line(taskText(found, output.color));
+      return found.status?.state;
+    }
+  });
+  return endedBadly(ended) ? 1 : 0;
 }
 
 function stateOf(name: string | undefined): TaskState | undefined {
