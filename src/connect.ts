@@ -48,7 +48,7 @@ export interface ConnectOptions {
 
 /**
  * Finds the agent's card and chooses an interface: the first of the card's that is ours (§8.3.2).
- * @throws CallError, `not-sent`: no card, a bad one, or none of its interfaces is ours.
+ * @throws CallError, `not-sent`: not an http(s) URL, no card, a bad one, or none of its interfaces is ours.
  */
 export async function connect(
   target: string | URL | AgentCard | AgentCardJson,
@@ -90,12 +90,23 @@ async function cardOf(
   { headers = {}, fetch, signal, timeoutMs = DEFAULT_TIMEOUT_MS }: ConnectOptions & { fetch: typeof globalThis.fetch },
 ): Promise<AgentCard> {
   if (typeof target !== "string" && !(target instanceof URL)) return readAgentCard(target);
+  const url = addressOf(target);
   const deadline = deadlineOf(systemRuntime, signal, timeoutMs);
   try {
-    return await fetchAgentCard(new URL(target), { fetch, headers: () => headers, signal: deadline.signal });
+    return await fetchAgentCard(url, { fetch, headers: () => headers, signal: deadline.signal });
   } finally {
     deadline.clear();
   }
+}
+
+function addressOf(target: string | URL): URL {
+  const written = String(target);
+  const url = URL.canParse(written) ? new URL(written) : undefined;
+  if (url?.protocol === "http:" || url?.protocol === "https:") return url;
+  throw new A2AError(
+    "INVALID_PARAMS",
+    `${JSON.stringify(written)} isn't the URL of an agent: it begins with http:// or https://`,
+  );
 }
 
 interface Wire {

@@ -25,13 +25,15 @@ const GRACE_SHARE = 0.2;
 
 /**
  * Serves agents on one port: JSON-RPC, HTTP+JSON, gRPC, gRPC-Web and Connect; the card, health.
- * @throws TypeError when `host` isn't loopback and `auth` is left out (say `auth: "anonymous"` if you mean it); for what isn't an
+ * @throws TypeError when `port` isn't one; when `host` isn't loopback and `auth` is left out (say `auth: "anonymous"` if you mean it); for what isn't an
  * agent, or can't have a card.
- * @throws the system's error when the port is taken, and the journal's when it can't be opened.
+ * @throws Error when the port is taken, with the system's as its `cause` and the same `code`; the system's error when it can't listen
+ * otherwise, and the journal's when it can't be opened.
  */
 export async function serve(served: Served, options: ServeOptions = {}): Promise<Server> {
   const { host = defaults.host, drainMs = defaults.drainMs } = options;
   const agents = servedAgents(served);
+  assertPort(options);
   assertGuarded(host, options);
   const cards = createCards(agents, options);
   const logger = options.logger ?? (await defaultLogger());
@@ -99,7 +101,9 @@ async function listen(parts: Parts): Promise<{ readonly url: string; drain(deadl
     card: (name, _version, origin) => cards.text(name, origin),
     agents: cards.list,
   });
-  const { port: listening } = await bound.listen({ port, host });
+  const { port: listening } = await bound.listen({ port, host }).catch((error: unknown) => {
+    throw isTaken(error) ? taken(authority(host, port), error) : error;
+  });
   const scheme = tls === undefined ? "http" : "https";
   cards.listensAt(`${scheme}://${authority(reachable(host), listening)}`);
   return { url: `${scheme}://${authority(host, listening)}`, drain: bound.drain };
@@ -170,6 +174,21 @@ async function defaultLogger(): Promise<Logger> {
   const { pino } = await import("pino");
   const logger: Logger = pino({ level: "warn" }, pino.destination({ dest: 2, sync: true }));
   return logger;
+}
+
+function assertPort({ port = defaults.port }: ServeOptions): void {
+  if (Number.isInteger(port) && port >= 0 && port <= 65_535) return;
+  const given = typeof port === "number" ? String(port) : JSON.stringify(port);
+  throw new TypeError(`port must be a whole number from 0 to 65535, not ${given}`);
+}
+
+function isTaken(error: unknown): error is Error & { readonly code: string } {
+  return error instanceof Error && "code" in error && error.code === "EADDRINUSE";
+}
+
+function taken(address: string, cause: Error & { readonly code: string }): Error {
+  const message = `${address} is taken; choose another port, or port: 0 for a free one`;
+  return Object.assign(new Error(message, { cause }), { code: cause.code });
 }
 
 /** A server that others can reach says who may call it. */

@@ -27,6 +27,9 @@ export function servedAgents(served: Served): readonly ServedAgent[] {
     const agent = definedAgent(served);
     return [{ name: agent.name, tenant: "", agent }];
   }
+  const several: unknown = served.agents;
+  if (typeof several !== "object" || several === null || Array.isArray(several))
+    throw new TypeError("agents must be an object that gives each agent its name: serve({ agents: { hello, trip } })");
   const names = Object.keys(served.agents);
   const first = served.default ?? names[0];
   if (first === undefined || !names.includes(first))

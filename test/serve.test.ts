@@ -218,8 +218,34 @@ test("a journal that can't be opened, or a port that is taken, is an error in on
   await using server = await serve(says("A"), quiet);
   await expect(serve(says("A"), { ...quiet, port: Number(new URL(server.url).port) })).rejects.toMatchObject({
     code: "EADDRINUSE",
+    message: `${new URL(server.url).host} is taken; choose another port, or port: 0 for a free one`,
+    cause: { code: "EADDRINUSE", syscall: "listen" },
   });
 });
+
+test.each([
+  ["abc", '"abc"'],
+  [99_999, "99999"],
+  [-1, "-1"],
+  [8080.5, "8080.5"],
+  [Number.NaN, "NaN"],
+  [null, "null"],
+])("%j is no port, and serve says so", async (port, said) => {
+  await expect(serve(says("A"), { ...quiet, port: port as number })).rejects.toThrow(
+    new TypeError(`port must be a whole number from 0 to 65535, not ${said}`),
+  );
+});
+
+test.each(["localhost:8090", "agents.example", "ftp://agents.example/", ""])(
+  "connect says that %j isn't the URL of an agent",
+  async (target) => {
+    await expect(connect(target)).rejects.toMatchObject({
+      name: "CallError",
+      outcome: "not-sent",
+      message: `${JSON.stringify(target)} isn't the URL of an agent: it begins with http:// or https://`,
+    });
+  },
+);
 
 test("a message may wait for room: the task is SUBMITTED until then", async () => {
   let finish = (): void => {};

@@ -147,3 +147,13 @@ test("over HTTP+JSON a tenant in the body or the query is judged as on the other
   });
   expect([listed.status, listed.body.toString()]).toEqual([400, expect.stringContaining("tenant: is not known here")]);
 });
+
+test.each([[null], [undefined], ["hello"], [[says("A")]]])(
+  "agents that have no names are refused: %j",
+  async (given) => {
+    const several = { agents: given } as unknown as Parameters<typeof serve>[0];
+    await expect(serve(several, quiet)).rejects.toThrow(
+      new TypeError("agents must be an object that gives each agent its name: serve({ agents: { hello, trip } })"),
+    );
+  },
+);
