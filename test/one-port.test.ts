@@ -171,6 +171,18 @@ describe("one port", () => {
     }
   });
 
+  test("answers a caller of HTTP/1.0 that has closed its half", async () => {
+    server = await startHost();
+    const request = rpcRequest("SendMessage", saying("hold")).replace(" HTTP/1.1", " HTTP/1.0");
+    const unary = connectRaw(server.port, request);
+    await eventually(() => server.handler.open.waits === 1);
+    unary.socket.end();
+    await new Promise((resolve) => setTimeout(resolve, 150)); // both of its signs of life have been looked for
+    server.handler.letGo();
+    await unary.until('"result"');
+    await unary.closed;
+  });
+
   test("notices a caller that has gone, though a gone one looks like that", async () => {
     server = await startHost();
     const connections = ["SendMessage", "SendStreamingMessage"].map((method) =>

@@ -47,13 +47,13 @@ export function createOpenResponses(runtime: Runtime): OpenResponses {
 
   /**
    * A FIN may mean "that was my request" or "I am gone"; only writing tells. An event stream takes a comment, an answer that hasn't begun
-   * an interim response, and what takes neither is given up.
+   * an interim response where HTTP/1.1 has one; a stream that has begun and takes no comment (Connect) is given up.
    */
   function probe(socket: Duplex): void {
     onSocket.get(socket)?.each((response) => {
       if (!response.headersSent && response.req.httpVersion === "1.1") response.writeProcessing();
       else if (isEventStream(response)) response.write(HEARTBEAT);
-      else if (!response.writableEnded) socket.destroy();
+      else if (response.headersSent && !response.writableEnded) socket.destroy();
     });
   }
 
