@@ -1,7 +1,10 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { contentOf } from "../src/a2a/content.js";
+import { A2AError } from "../src/a2a/errors.js";
+import { setPosition } from "../src/a2a/position.js";
 import { type StreamResponse, StreamResponseSchema, type Task, TaskState } from "../src/a2a/types.js";
+import { CallError } from "../src/client/outcome.js";
 import { createTaskStream } from "../src/client/task-stream.js";
 
 const working = create(StreamResponseSchema, {
@@ -102,5 +105,79 @@ describe("an event's task", () => {
   it("keeps the artifacts that a later snapshot leaves out", async () => {
     const { task, text } = await streaming([...chunks(3), working, become(TaskState.COMPLETED)]).reply();
     expect([text, task?.status?.state]).toEqual(["012", TaskState.COMPLETED]);
+  });
+});
+
+describe("a stream that fails", () => {
+  const refused = new A2AError("QUOTA_EXHAUSTED", "Enough", { metadata: { retryAfterMs: "5" } });
+  const failing = (responses: readonly StreamResponse[], error: unknown) =>
+    createTaskStream(async function* () {
+      yield* responses;
+      throw error;
+    });
+  const failure = (stream: ReturnType<typeof streaming>): Promise<unknown> => stream.reply().catch((error) => error);
+
+  it("before its first event failed as any call", async () => {
+    expect(await failure(failing([], refused))).toMatchObject({ outcome: "not-sent", reason: "QUOTA_EXHAUSTED" });
+  });
+
+  it("after its first event was never not-sent", async () => {
+    const error = await failure(failing([working, setPosition(chunk("x"), "7")], refused));
+    expect(error).toBeInstanceOf(CallError);
+    expect(error).toMatchObject({
+      outcome: "unknown",
+      reason: "QUOTA_EXHAUSTED",
+      message: "Enough",
+      retryAfterMs: 5,
+      metadata: { retryAfterMs: "5", taskId: "t", position: "7" },
+    });
+  });
+
+  it("isn't judged twice: who was not-sent in another's hands isn't after an event, and done stays", async () => {
+    const notSent = await failure(failing([], refused));
+    expect(await failure(failing([working], notSent))).toMatchObject({ outcome: "unknown" });
+    const done = await failure(streaming([working, become(TaskState.FAILED)]));
+    expect(await failure(failing([working], done))).toBe(done);
+  });
+});
+
+describe("a stream that just ends", () => {
+  const end = async (stream: ReturnType<typeof streaming>): Promise<unknown> => {
+    try {
+      for await (const _ of stream);
+    } catch (error) {
+      return error;
+    }
+    return undefined;
+  };
+  const message = create(StreamResponseSchema, { payload: { case: "message", value: { messageId: "m" } } });
+
+  it.each([
+    ["with its task done", [working, become(TaskState.COMPLETED)]],
+    ["with its task failed", [working, become(TaskState.FAILED)]],
+    ["with a question", [working, become(TaskState.INPUT_REQUIRED)]],
+    ["with a request to log in", [working, become(TaskState.AUTH_REQUIRED)]],
+    ["with a Message", [message]],
+    ["with its task done, resumed without the Task", [chunk("x"), become(TaskState.COMPLETED)]],
+    ["with what was written after its task was done", [working, become(TaskState.COMPLETED), chunk("x")]],
+  ])("%s has ended", async (_how, responses) => {
+    expect(await end(streaming(responses))).toBeUndefined();
+  });
+
+  it.each([
+    ["at its Task", [working]],
+    ["at a chunk", [working, chunk("x")]],
+    ["after a question was answered", [working, become(TaskState.INPUT_REQUIRED), become(TaskState.WORKING)]],
+    ["at a chunk, resumed without the Task", [chunk("x")]],
+  ])("%s was cut", async (_how, responses) => {
+    const cut = { reason: "UNAVAILABLE", outcome: "unknown", metadata: { taskId: "t" } };
+    const error = await end(streaming(responses));
+    expect(error).toBeInstanceOf(CallError);
+    expect(error).toMatchObject({ ...cut, message: expect.stringContaining('go on with subscribe("t")') });
+    await expect(streaming(responses).reply()).rejects.toMatchObject(cut);
+  });
+
+  it("before its first event is no answer", async () => {
+    expect(await end(streaming([]))).toMatchObject({ reason: "INVALID_AGENT_RESPONSE", outcome: "unknown" });
   });
 });

@@ -66,6 +66,41 @@ export function callError(error: unknown, known?: "not-sent"): Error {
   return new FailedCall("INTERNAL", messageOf(error), { outcome, cause: error });
 }
 
+/** How far a stream came. */
+export interface StreamProgress {
+  /** The task that it told of; empty while it told of none. */
+  readonly taskId: string;
+  /** Of its last event that had one: where `subscribe` goes on. */
+  readonly position: string | undefined;
+}
+
+/**
+ * The failure of a stream that had begun: the peer has acted, whatever the error says. `metadata` has the `taskId` and the `position` to
+ * go on from.
+ */
+export function begunStreamFailed(error: unknown, progress: StreamProgress): Error {
+  const failed = callError(error);
+  if (!(failed instanceof CallError) || failed.outcome === "done") return failed;
+  const { reason, message, violations, details, cause } = failed;
+  const metadata = { ...failed.metadata, ...whereabouts(progress) };
+  return new FailedCall(reason, message, { outcome: "unknown", violations, details, metadata, cause });
+}
+
+/** The failure of a stream that ended while its task went on. */
+export function streamCut(progress: StreamProgress, cause?: unknown): Error {
+  const { taskId, position } = progress;
+  const after = position === undefined ? "" : `, { after: ${JSON.stringify(position)} }`;
+  const message =
+    taskId === ""
+      ? "The stream ended before its task did; look for the task before you send again"
+      : `The stream ended before its task did; go on with subscribe(${JSON.stringify(taskId)}${after}), don't send again`;
+  return new FailedCall("UNAVAILABLE", message, { outcome: "unknown", metadata: whereabouts(progress), cause });
+}
+
+function whereabouts({ taskId, position }: StreamProgress): Record<string, string> {
+  return { ...(taskId === "" ? {} : { taskId }), ...(position === undefined ? {} : { position }) };
+}
+
 function millisecondsOf(text: string | undefined): number | undefined {
   return text !== undefined && /^\d+$/.test(text) ? Number(text) : undefined;
 }

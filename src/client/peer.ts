@@ -113,19 +113,23 @@ export function createPeer({ card, handler, runtime, close }: PeerContext): Peer
       return assertEndedWell(replyOf(answer));
     },
     stream: (content, options = {}) =>
-      createTaskStream(() =>
-        opened(runtime, options, (call) =>
-          handler.sendStreamingMessage(request(content, options), { ...call, extensions: options.extensions }),
-        ),
+      createTaskStream(
+        () =>
+          opened(runtime, options, (call) =>
+            handler.sendStreamingMessage(request(content, options), { ...call, extensions: options.extensions }),
+          ),
+        options.signal,
       ),
     subscribe: (id, options = {}) =>
-      createTaskStream(() =>
-        opened(runtime, options, (call) =>
-          handler.subscribeToTask(
-            { $typeName: "lf.a2a.v1.SubscribeToTaskRequest", tenant: "", id },
-            { ...call, after: options.after },
+      createTaskStream(
+        () =>
+          opened(runtime, options, (call) =>
+            handler.subscribeToTask(
+              { $typeName: "lf.a2a.v1.SubscribeToTaskRequest", tenant: "", id },
+              { ...call, after: options.after },
+            ),
           ),
-        ),
+        options.signal,
       ),
     talk: (options = {}) => createTalk(peer, options),
     get: (id, options = {}) =>

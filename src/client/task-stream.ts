@@ -1,9 +1,9 @@
 import { type ContentView, contentOf } from "../a2a/content.js";
 import { A2AError } from "../a2a/errors.js";
 import { positionOf } from "../a2a/position.js";
-import { isInterrupted } from "../a2a/task-state.js";
+import { isInterrupted, isSettled } from "../a2a/task-state.js";
 import type { StreamResponse, Task, TaskState } from "../a2a/types.js";
-import { callError } from "./outcome.js";
+import { begunStreamFailed, callError, type StreamProgress, streamCut } from "./outcome.js";
 import { assertEndedWell, type Reply, taskReply } from "./reply.js";
 import { TaskFold } from "./task-fold.js";
 
@@ -18,7 +18,10 @@ export interface StreamEvent extends ContentView {
 
 /**
  * Events as they arrive, read in one of three ways. `break` lets the socket go, not the task. The events report how the task ends;
- * `text` and `reply` reject as `send` does.
+ * `text` and `reply` reject as `send` does. Once the first event is there, no failure is `not-sent`.
+ *
+ * All three throw a CallError `unknown`, UNAVAILABLE, when the stream ends while the task goes on: its `metadata` has the `taskId` and the
+ * `position` for `subscribe`. An abort throws the signal's reason.
  */
 export interface TaskStream extends AsyncIterable<StreamEvent> {
   /** The answer's text alone, as it grows. */
@@ -27,9 +30,12 @@ export interface TaskStream extends AsyncIterable<StreamEvent> {
   reply(): Promise<Reply>;
 }
 
-/** A stream that is opened when it is first read. */
-export function createTaskStream(open: () => AsyncIterable<StreamResponse>): TaskStream {
-  const events = (): AsyncGenerator<StreamEvent, void, void> => readEvents(open);
+/**
+ * A stream that is opened when it is first read.
+ * @param signal the caller's, if it aborts what `open` gives.
+ */
+export function createTaskStream(open: () => AsyncIterable<StreamResponse>, signal?: AbortSignal): TaskStream {
+  const events = (): AsyncGenerator<StreamEvent, void, void> => readEvents(open, signal);
   return {
     [Symbol.asyncIterator]: events,
     get text() {
@@ -43,13 +49,19 @@ export function createTaskStream(open: () => AsyncIterable<StreamResponse>): Tas
   };
 }
 
-async function* readEvents(open: () => AsyncIterable<StreamResponse>): AsyncGenerator<StreamEvent, void, void> {
+async function* readEvents(
+  open: () => AsyncIterable<StreamResponse>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<StreamEvent, void, void> {
   let fold: TaskFold | undefined;
+  let progress: Progress | undefined;
+  let failure: unknown;
   try {
     for await (const response of open()) {
       const { payload } = response;
       // Before the first Task there is nothing to fold into.
       if (fold !== undefined || payload.case === "task") fold = new TaskFold(fold, response);
+      progress = progressAfter(progress, response);
       const now = fold;
       yield {
         ...addedBy(response),
@@ -62,8 +74,54 @@ async function* readEvents(open: () => AsyncIterable<StreamResponse>): AsyncGene
       };
     }
   } catch (error) {
-    throw callError(error);
+    if (signal?.aborted) throw signal.reason;
+    if (progress === undefined) throw callError(error);
+    if (!isDraining(error)) throw begunStreamFailed(error, progress);
+    failure = error;
   }
+  if (progress === undefined) throw endedBeforeItBegan();
+  if (progress.isOver) return;
+  signal?.throwIfAborted();
+  throw streamCut(progress, failure);
+}
+
+interface Progress extends StreamProgress {
+  /** Whether a stream may end here: with a Message, or with a task that has ended or waits for its caller. */
+  readonly isOver: boolean;
+}
+
+/** Apart from the fold: who resumes may get no Task at first. */
+function progressAfter(before: Progress | undefined, response: StreamResponse): Progress {
+  const { payload } = response;
+  const { taskId = "", isOver = false } = before ?? {};
+  const position = positionOf(response) ?? before?.position;
+  switch (payload.case) {
+    case "message":
+      return { taskId: payload.value.taskId || taskId, position, isOver: true };
+    case "task":
+      return { taskId: payload.value.id, position, isOver: isSettled(payload.value.status?.state) };
+    case "statusUpdate": {
+      const { status } = payload.value;
+      return {
+        taskId: payload.value.taskId || taskId,
+        position,
+        isOver: status === undefined ? isOver : isSettled(status.state),
+      };
+    }
+    case "artifactUpdate":
+      return { taskId: payload.value.taskId || taskId, position, isOver };
+    default:
+      return { taskId, position, isOver };
+  }
+}
+
+/** A server that shuts down says so on some wires where it just ends the stream on others. */
+function isDraining(error: unknown): boolean {
+  return error instanceof A2AError && error.reason === "DRAINING";
+}
+
+function endedBeforeItBegan(): Error {
+  return callError(new A2AError("INVALID_AGENT_RESPONSE", "The stream ended before it began"));
 }
 
 /** What is new in an event. A Task that stands at the beginning adds nothing but its artifacts. */
@@ -100,7 +158,6 @@ async function* textOf(events: AsyncIterable<StreamEvent>): AsyncGenerator<strin
 function replyFrom(last: StreamEvent | undefined): Reply {
   if (last?.payload.case === "message")
     return { ...contentOf(last.payload.value), message: last.payload.value, task: undefined, state: undefined };
-  if (last?.task === undefined)
-    throw callError(new A2AError("INVALID_AGENT_RESPONSE", "The stream ended before it began"));
+  if (last?.task === undefined) throw endedBeforeItBegan();
   return assertEndedWell(taskReply(last.task));
 }
