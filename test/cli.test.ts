@@ -82,7 +82,7 @@ describe("serve", () => {
       "--port",
       new URL(server.url).port,
     );
-    expect([taken.code, taken.stderr]).toEqual([2, expect.stringContaining("is taken")]);
+    expect([taken.code, taken.stderr]).toEqual([2, expect.stringContaining("is taken; choose another with --port")]);
   });
 });
 

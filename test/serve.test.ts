@@ -230,7 +230,7 @@ test.each([
   [8080.5, "8080.5"],
   [Number.NaN, "NaN"],
   [null, "null"],
-])("%j is no port, and serve says so", async (port, said) => {
+])("%s is no port, and serve says so", async (port, said) => {
   await expect(serve(says("A"), { ...quiet, port: port as number })).rejects.toThrow(
     new TypeError(`port must be a whole number from 0 to 65535, not ${said}`),
   );
