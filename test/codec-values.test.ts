@@ -84,9 +84,12 @@ describe("values", () => {
     const json = encodeJson(PartSchema, big) as { raw: string };
     const { content } = decodeJson(PartSchema, json);
     expect(content.case === "raw" && Buffer.compare(content.value, raw)).toBe(0);
-    const before = performance.now();
-    encodeJson(PartSchema, big);
-    expect(performance.now() - before).toBeLessThan(50); // measured: 1
+    const times = Array.from({ length: 5 }, () => {
+      const before = performance.now();
+      encodeJson(PartSchema, big);
+      return performance.now() - before;
+    });
+    expect(Math.min(...times)).toBeLessThan(50); // measured: 1
   });
 
   it.each([
