@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -184,6 +184,18 @@ describe("a journal whose disk is slow", () => {
     for (const one of [...(await settled), ...late])
       if (one.status === "rejected") expect(one.reason).toMatchObject({ reason: "DRAINING" });
     expect(late.map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
+  });
+
+  test("isn't ready when its file was deleted or replaced", async () => {
+    const journal = await openForTest(`sqlite:${file}`);
+    expect(await journal.ready()).toBe(true);
+    renameSync(file, `${file}.moved`);
+    expect(await journal.ready()).toBe(false);
+    writeFileSync(file, "another");
+    expect(await journal.ready()).toBe(false);
+    rmSync(file);
+    renameSync(`${file}.moved`, file);
+    expect(await journal.ready()).toBe(true);
   });
 
   test("syncs a real file", async () => {

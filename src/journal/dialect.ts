@@ -4,7 +4,7 @@ import { A2AError } from "../a2a/errors.js";
 import { pause } from "../runtime/pause.js";
 import type { Runtime } from "../runtime/runtime.js";
 import type { GroupOptions, Outcome, Prepared } from "./append-group.js";
-import { Disk, openSynced as openFile, type SyncedFile } from "./disk.js";
+import { Disk, identityOf, openSynced as openFile, type SyncedFile } from "./disk.js";
 import { type ColumnTypes, migrate } from "./migrations.js";
 import type { Schema } from "./schema.js";
 import { sqliteAppendGroup } from "./sqlite-append-group.js";
@@ -22,6 +22,8 @@ export interface JournalDatabase {
   readonly isBusy: (error: unknown) => boolean;
   /** The list as rows with one column, `value`, so that a statement doesn't change with the list's length. */
   readonly rowsOf: (values: readonly string[]) => RawBuilder<{ value: string }>;
+  /** @throws when the database isn't where it was opened any more: what is written now would be lost. */
+  readonly assertInPlace: () => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
@@ -94,11 +96,16 @@ async function prepareSqlite(
   // Only now that the file is known to be ours: the mode stays with it.
   const disk = file === ":memory:" ? undefined : await makeDurable(database, openSynced, runtime);
   const kysely = kyselyOf(database, disk);
+  const identity = disk && (await identityOf(file));
   return {
     kysely,
     appendGroup: sqliteAppendGroup(database, disk),
     isBusy,
     rowsOf: (values) => sql<{ value: string }>`json_each(${JSON.stringify(values)})`,
+    async assertInPlace() {
+      if (identity === undefined || (await identityOf(file)) === identity) return;
+      throw new Error(`${file} isn't the file any more that was opened; restart the server`);
+    },
     async close() {
       await kysely.destroy();
       await disk?.close();

@@ -9,8 +9,15 @@ export interface SyncedFile {
   close(): Promise<void>;
 }
 
+/** What tells a file from another one that has come to its place. */
+export async function identityOf(path: string): Promise<string> {
+  const { dev, ino } = await stat(path, { bigint: true });
+  return `${dev} ${ino}`;
+}
+
 // Those of `node:fs/promises` make a table of file facts for each call.
 const [open, close, fdatasync] = [promisify(fs.open), promisify(fs.close), promisify(fs.fdatasync)];
+const stat = promisify(fs.stat);
 
 /** Opens a file to sync it. */
 export async function openSynced(path: string): Promise<SyncedFile> {

@@ -179,6 +179,7 @@ class SqlJournal implements Journal {
     if (this.#closing !== undefined) return false;
     try {
       await this.#database.kysely.selectFrom("migration").select("number").limit(1).execute();
+      await this.#database.assertInPlace();
       return true;
     } catch (error) {
       this.#options.logger.error({ err: error }, "The journal's database doesn't answer");
