@@ -12,9 +12,9 @@ import type { Logger } from "./runtime/logger.js";
 import { systemRuntime } from "./runtime/runtime.js";
 import { challengesOf, createAuthenticate } from "./security/authenticators.js";
 import { defaults, type Served, type ServeOptions, type Server } from "./serve-options.js";
-import { handlerOf, type ServedAgent, servedAgents } from "./served-agents.js";
+import { byTenant, handlerOf, type ServedAgent, servedAgents } from "./served-agents.js";
 import { type Cards, createCards } from "./served-cards.js";
-import { refusalsByTenant } from "./served-refusals.js";
+import { refusalsOf } from "./served-refusals.js";
 
 /**
  * Of `drainMs`: how long runs may go on, and then their grace time. With half a grace time more, for the journal, both end when
@@ -127,13 +127,14 @@ function bindingContext({ agents, cards, journal, logger, options }: Parts, drai
     streamAtInputRequired: options.streamAtInputRequired ?? "close",
     extendedCard: extendedCardOf(options),
   });
+  const refusals = byTenant(agents, (one) => refusalsOf(cards.of(one)));
   return {
     handler: decorated(handler, options),
     versions: [v1],
     authenticate: createAuthenticate(auth, logger),
     challenges: challengesOf(auth),
     extensionsOf: cards.extensionsOf,
-    refuses: refusalsByTenant(agents, cards.of),
+    refuses: (tenant, operation, extensions) => refusals.get(tenant)?.(operation, extensions),
     tenants: agents.length > 1,
     runtime,
     logger,

@@ -43,6 +43,17 @@ export function servedAgents(served: Served): readonly ServedAgent[] {
   });
 }
 
+/** Something of each agent, by what a request may name it with: its tenant and, where there are several, its name. */
+export function byTenant<T>(agents: readonly ServedAgent[], of: (agent: ServedAgent) => T): ReadonlyMap<string, T> {
+  const made = new Map<string, T>();
+  for (const served of agents) {
+    const its = of(served);
+    made.set(served.tenant, its);
+    if (agents.length > 1) made.set(served.name, its);
+  }
+  return made;
+}
+
 /** Would be taken for a path of the HTTP+JSON binding. */
 const RESERVED: ReadonlySet<string> = new Set(["v1", "tasks", "extendedAgentCard"]);
 
@@ -54,13 +65,7 @@ export interface SharedCore extends Omit<Core, "responder" | "scopeOf"> {
 
 /** One Handler for all agents: each answers under its tenant, the default one also without. */
 export function handlerOf(agents: readonly ServedAgent[], core: SharedCore): Handler {
-  const handlers = new Map<string, Handler>();
-  for (const served of agents) {
-    const handler = refusing(refusalsOf(core.card(served)), agentHandler(served, core));
-    handlers.set(served.tenant, handler);
-    if (agents.length > 1) handlers.set(served.name, handler);
-  }
-  return routeByTenant(handlers);
+  return routeByTenant(byTenant(agents, (one) => refusing(refusalsOf(core.card(one)), agentHandler(one, core))));
 }
 
 function agentHandler(served: ServedAgent, { ownerOf, card, ...core }: SharedCore): Handler {

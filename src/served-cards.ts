@@ -11,7 +11,7 @@ import { v1 } from "./a2a/v1.js";
 import { type DefinedAgent, type DefinedSkill, versionOf } from "./agent/agent.js";
 import { offeredBy } from "./agent/implemented.js";
 import { defaults, type ServeOptions } from "./serve-options.js";
-import type { ServedAgent } from "./served-agents.js";
+import { byTenant, type ServedAgent } from "./served-agents.js";
 
 /** The cards of the agents of a server. */
 export interface Cards {
@@ -51,11 +51,7 @@ export function createCards(agents: readonly ServedAgent[], options: ServeOption
   /** Where callers reach this server: a proxy knows better, unless we were told. */
   const reachedAt = (forwardedOrigin: string | undefined) =>
     options.publicUrl === undefined ? (forwardedOrigin ?? origin) : origin;
-  const extensions = new Map<string, ReadonlySet<string>>();
-  for (const agent of agents) {
-    const uris = new Set(of(agent).capabilities?.extensions.map(({ uri }) => uri));
-    for (const tenant of [agent.name, agent.tenant]) extensions.set(tenant, uris);
-  }
+  const extensions = byTenant(agents, (one) => new Set(of(one).capabilities?.extensions.map(({ uri }) => uri)));
   return {
     of,
     extensionsOf: (tenant) => extensions.get(tenant) ?? NO_EXTENSIONS,

@@ -4,7 +4,6 @@ import { A2AError } from "./a2a/errors.js";
 import type { Handler } from "./a2a/handler.js";
 import { mapHandler, streamingOf, unaryOf } from "./a2a/map-handler.js";
 import type { AgentCard } from "./a2a/types.js";
-import type { ServedAgent } from "./served-agents.js";
 
 /** What an agent refuses, whatever the request says; `undefined`: it will look at the request. */
 export type Refusals = (operation: keyof Handler, extensions: Call["extensions"]) => A2AError | undefined;
@@ -20,20 +19,6 @@ export function refusalsOf({ capabilities }: AgentCard): Refusals {
       `Activate ${missing.join(", ")} with the A2A-Extensions service parameter`,
     );
   };
-}
-
-/** The refusals of each tenant's agent. An unknown tenant's are none: the request itself is refused. */
-export function refusalsByTenant(
-  agents: readonly ServedAgent[],
-  card: (agent: ServedAgent) => AgentCard,
-): (tenant: string, ...asked: Parameters<Refusals>) => A2AError | undefined {
-  const refusals = new Map<string, Refusals>();
-  for (const agent of agents) {
-    const its = refusalsOf(card(agent));
-    refusals.set(agent.tenant, its);
-    if (agents.length > 1) refusals.set(agent.name, its);
-  }
-  return (tenant, ...asked) => refusals.get(tenant)?.(...asked);
 }
 
 /** A Handler that refuses what is to be refused, and passes everything else on. */

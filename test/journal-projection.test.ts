@@ -5,7 +5,7 @@ import { TaskEventSchema } from "../gen/nuncio/journal/v1/journal_pb.js";
 import { type Message, Role, type Task, TaskSchema, TaskState } from "../src/a2a/types.js";
 import { Entry } from "../src/journal/event.js";
 import type { NewEvent } from "../src/journal/journal.js";
-import { evolve, fold, toStreamResponse } from "../src/journal/projection.js";
+import { fold, toStreamResponse } from "../src/journal/projection.js";
 import { artifact, asked, completed, received, said, status, working } from "./support/journal-events.js";
 
 const turn: NewEvent = { kind: { case: "turnStarted", value: { turn: 1, attempt: 1 } } };
@@ -25,7 +25,7 @@ const parts = (task: Task, index = 0) => task.artifacts[index]?.parts.map((part)
 describe("a task as its entries make it", () => {
   test("begins submitted, with its first message", () => {
     const [first] = log(received("hello"));
-    const task = first && evolve(undefined, first);
+    const task = first && fold(undefined, [first]);
     expect(task).toMatchObject({
       id: "t",
       contextId: "c",
@@ -130,7 +130,7 @@ describe("a task as its entries make it", () => {
         const versions: Task[] = [];
         const copies: Task[] = [];
         for (const entry of entries) {
-          const task = evolve(versions.at(-1), entry);
+          const task = fold(versions.at(-1), [entry]);
           versions.push(task);
           copies.push(clone(TaskSchema, task));
         }

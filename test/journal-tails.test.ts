@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { TaskEventSchema } from "../gen/nuncio/journal/v1/journal_pb.js";
 import { Entry } from "../src/journal/event.js";
-import { Tails } from "../src/journal/follow.js";
+import { Tails } from "../src/journal/tails.js";
 import { working } from "./support/journal-events.js";
 import { recordingLogger, testRuntime } from "./support/journal-world.js";
 

@@ -14,14 +14,9 @@ import {
 import type { StoredEvent } from "./journal.js";
 
 /**
- * The task after one more entry. Pure and persistent: what readers hold never changes, and only what lies on the path of the change
- * is copied. The first entry of a task is its first message.
+ * The task after some more entries. Pure and persistent: what readers hold never changes, and only what lies on the path of the change
+ * is copied, once for all of them. The first entry of a task is its first message.
  */
-export function evolve(task: Task | undefined, stored: StoredEvent): Task {
-  return fold(task, [stored]);
-}
-
-/** The task after several entries: as `evolve` over each of them, but what is copied is copied once. */
 export function fold(task: Task | undefined, entries: Iterable<StoredEvent>): Task {
   let draft = task === undefined ? undefined : new TaskDraft(task);
   for (const stored of entries) {

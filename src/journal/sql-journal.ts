@@ -13,7 +13,6 @@ import {
 import { CommitGroups } from "./commit-group.js";
 import type { JournalDatabase } from "./dialect.js";
 import { FoldCache } from "./fold-cache.js";
-import { Tails } from "./follow.js";
 import { Instance } from "./instance.js";
 import {
   type AppendRequest,
@@ -32,6 +31,7 @@ import { createLeases } from "./leases.js";
 import { listTasks } from "./list-tasks.js";
 import { loadTask, readEntries } from "./load-task.js";
 import { toDuplicate, toHead } from "./schema.js";
+import { Tails } from "./tails.js";
 import { createWhenFree, type WhenFree } from "./when-free.js";
 
 /** What every journal in a database takes. */

@@ -3,14 +3,14 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type Task, TaskSchema, TaskState } from "../../src/a2a/types.js";
 import type { Head, Journal, ListQuery, Scope } from "../../src/journal/journal.js";
-import { evolve } from "../../src/journal/projection.js";
+import { fold } from "../../src/journal/projection.js";
 import { ada, artifact, asked, begun, bob, completed, received, status, working } from "../support/journal-events.js";
 import { type OpenJournal, testRuntime } from "../support/journal-world.js";
 
 /** The task at each position, folded one entry at a time from the log alone. */
 async function versions(journal: Journal, taskId: string): Promise<Task[]> {
   const tasks: Task[] = [];
-  for (const entry of await journal.read(taskId, 0, 10_000)) tasks.push(evolve(tasks.at(-1), entry));
+  for (const entry of await journal.read(taskId, 0, 10_000)) tasks.push(fold(tasks.at(-1), [entry]));
   return tasks;
 }
 
