@@ -82,7 +82,8 @@ export function createHttpJsonBinding(context: BindingContext): WireBinding {
       const result = operation.writeResponse(await invoke(context.handler, operation, message, call));
       return {
         status: 200,
-        headers: { ...PRIVATE, "content-type": acceptedType(headers), ...echoOf(context, call) },
+        // What is spread comes last: added behind a spread, a member gives each object a shape of its own (in V8).
+        headers: { "content-type": acceptedType(headers), ...PRIVATE, ...echoOf(context, call) },
         body: JSON.stringify(result),
       };
     }
